@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * model: what a result is. One run with its parts, clocks, frames, histograms, summaries,
+ * events, experiment and verdict; the tables of metrics, dimensions and warnings; the sink
+ * that a measurement emits into; JSON and NDJSON of all of it. Pure: no clock is read, no
+ * file or socket opened.
+ *
+ * Everything inside a run lives and dies with it (model_run_free). Intervals are half-open
+ * int64 nanoseconds since the run's start on a named clock. Values are in base units;
+ * "unknown" is a state, never 0 or NaN.
+ */
+#ifndef WEIR_MODEL_H
+#define WEIR_MODEL_H
+
+#include "base/base.h"
+
+#define MODEL_SCHEMA  1 /* JSON schema number: additive within a major */
+#define MODEL_NO_TIME INT64_MIN
+#define MODEL_NO_PART UINT32_MAX
+#define MODEL_ID_LEN  36 /* UUID text */
+
+/* ---- tables: metric.c, dim.c, warn.c ----------------------------------- */
+
+enum model_kind { MODEL_COUNTER, MODEL_GAUGE, MODEL_RATE }; /* counters are stored as deltas */
+enum model_better { MODEL_HIGHER, MODEL_LOWER, MODEL_NEITHER };
+enum model_col_type { MODEL_U64, MODEL_I64, MODEL_F64 };
+
+struct model_metric {
+	const char *name; /* "goodput", "tcp.rtt", "ext.rx_dropped" */
+	enum unit unit;
+	enum model_kind kind;
+	enum model_better better;
+	enum model_col_type type; /* how columns of it are stored */
+	const char *help;
+};
+/* By name; NULL if not in the table (see model_run_metric for ext.*). */
+const struct model_metric *model_metric(const char *name);
+const struct model_metric *model_metric_at(size_t i); /* NULL past the end */
+
+enum model_dim_type { MODEL_DIM_INT, MODEL_DIM_ENUM, MODEL_DIM_STR };
+enum model_dim_id {
+	DIM_FLOW,  /* int: 0-based, in plan order */
+	DIM_DIR,   /* enum up, down (up = initiator to responder) */
+	DIM_VIEW,  /* enum sender, receiver, device */
+	DIM_END,   /* enum near, far (near = the end that made the run) */
+	DIM_SIZE,  /* int: bytes */
+	DIM_CPU,   /* int */
+	DIM_QUEUE, /* int */
+	DIM_CLASS, /* str */
+	DIM_IFACE, /* str */
+	DIM_STEP,  /* int: rate step, trial */
+	DIM_MAX
+};
+enum { MODEL_UP = 0, MODEL_DOWN = 1 };
+enum { MODEL_SENDER = 0, MODEL_RECEIVER = 1, MODEL_DEVICE = 2 };
+enum { MODEL_NEAR = 0, MODEL_FAR = 1 };
+struct model_dim {
+	const char *name;
+	enum model_dim_type type;
+	const char *const *values; /* ENUM: NULL-terminated */
+	const char *help;
+};
+const struct model_dim *model_dim(enum model_dim_id id);
+int model_dim_find(const char *name); /* id, or -ENOENT */
+
+/* A set of dimension values. `has` is a bit per id. A DIM_STR value is an index into the
+ * run's string table (model_run_intern). */
+struct model_dims {
+	uint32_t has;
+	int64_t v[DIM_MAX];
+};
+#define DIMS_NONE ((struct model_dims){0})
+struct model_dims model_dims_with(struct model_dims d, enum model_dim_id id, int64_t v);
+bool model_dims_equal(const struct model_dims *a, const struct model_dims *b);
+/* True when every dimension in `want` has the same value in `d`. */
+bool model_dims_match(const struct model_dims *d, const struct model_dims *want);
+
+enum model_severity { MODEL_NOTE, MODEL_WARN, MODEL_ERROR };
+enum model_warn_code {
+	WARN_OVERLAP,         /* tests overlapped on the server */
+	WARN_LATE_SAMPLE,     /* the sampler was over 10 % late */
+	WARN_INTERRUPTED,     /* ended by a signal */
+	WARN_PEER_GONE,       /* the peer vanished or closed early */
+	WARN_PEER_TERMINATED, /* the peer ended the test */
+	WARN_RECV_GT_SENT,    /* the peer reports more received than sent */
+	WARN_CC_FALLBACK,     /* the congestion control in use is not the one asked for */
+	WARN_WINDOW_SHORT,    /* the socket buffer is smaller than asked for */
+	WARN_MSS_DIFFERS,
+	WARN_ZC_COPIED,  /* zero-copy completions say that data was copied */
+	WARN_RX_TRUNC,   /* MSG_TRUNC: the receiver did not copy data */
+	WARN_MEMORY_CAP, /* samples dropped: the run's memory cap */
+	WARN_SHORT_RUN,  /* measured period under 1 s */
+	WARN_CLOCK_STEPPED,
+	WARN_SENDER_ONLY, /* only the sender's figures are known */
+	WARN_PEER_FIGURE, /* a figure as told by the peer is implausible */
+	WARN_NOT_STORED,  /* the run could not be stored */
+	WARN_INCOMPLETE,  /* a run that was cut off (kill, power) */
+	WARN_RATE_SHORT,  /* a paced sender did not reach its rate */
+	WARN_FEWER_FLOWS, /* fewer flows than asked for */
+	WARN_STALL,       /* intervals without a byte */
+	WARN_CAP,         /* a server limit changed the request */
+	WARN_MAX
+};
+struct model_warn {
+	const char *code; /* "overlap", "late-sample" … */
+	enum model_severity severity;
+	const char *text; /* general wording; the event's own text adds the case */
+};
+const struct model_warn *model_warn(enum model_warn_code c);
+int model_warn_find(const char *code); /* code, or -ENOENT */
+
+/* ---- the run ----------------------------------------------------------- */
+
+enum model_state { MODEL_KNOWN, MODEL_UNKNOWN, MODEL_NA };
+enum model_bound { MODEL_EQ, MODEL_GE, MODEL_LE };
+enum model_prov {
+	MODEL_MEASURED, /* by this weir */
+	MODEL_TOLD,     /* by the peer, over the wire */
+	MODEL_PRINTED,  /* read from a report */
+	MODEL_DERIVED,
+	MODEL_PARTIAL,
+	MODEL_SENDER_ONLY,
+};
+enum model_stat {
+	STAT_VALUE,
+	STAT_MEAN,
+	STAT_MIN,
+	STAT_MAX,
+	STAT_STDDEV,
+	STAT_SUM,
+	STAT_P50,
+	STAT_P90,
+	STAT_P95,
+	STAT_P99,
+	STAT_P999,
+	STAT_CV,
+	STAT_COUNT,
+	STAT_NUM
+};
+const char *model_stat_name(enum model_stat s);
+
+enum model_part_kind { PART_PHASE, PART_TRIAL, PART_BENCHMARK, PART_REPORT };
+enum model_outcome { OUTCOME_COMPLETE, OUTCOME_PARTIAL, OUTCOME_FAILED, OUTCOME_RUNNING };
+
+struct model_part {
+	uint32_t id, parent; /* id = index; parent may be MODEL_NO_PART */
+	enum model_part_kind kind;
+	const char *name;   /* "omit", "load", "idle" … */
+	const char *params; /* JSON object text or NULL */
+	int64_t t0, t1;     /* t1 may be MODEL_NO_TIME while running */
+	enum model_outcome outcome;
+};
+
+enum model_clock_kind {
+	CLOCK_KIND_MONO,
+	CLOCK_KIND_RAW,
+	CLOCK_KIND_TSC,
+	CLOCK_KIND_PHC,
+	CLOCK_KIND_VIRTUAL
+};
+struct model_clock_pair {
+	int64_t t;       /* on this clock, ns since the run's start */
+	int64_t real_ns; /* CLOCK_REALTIME at that moment */
+};
+struct model_clock {
+	uint32_t id;
+	int end; /* MODEL_NEAR, MODEL_FAR */
+	enum model_clock_kind kind;
+	bool offset_known;
+	int64_t offset_ns;     /* add to a time on this clock to get clock 0's */
+	int64_t offset_err_ns; /* half-width */
+	const char *method;    /* "ping-pong, best of 8", … or NULL */
+	struct model_clock_pair *pairs;
+	size_t n_pairs;
+};
+
+/* One time axis: rows of [t0, t1). Shared by all frames that one tick filled. */
+enum model_row_flag { ROW_SHORT = 1, ROW_OMITTED = 2, ROW_LATE = 4 };
+struct model_axis {
+	uint32_t id, part, clock;
+	size_t n;
+	struct buf enc; /* per row: svarint t0 - previous t1, uvarint length, u8 flags */
+	int64_t last_t1;
+};
+struct model_col {
+	const struct model_metric *metric;
+	struct buf enc;   /* U64 uvarint, I64 svarint of the difference to the last
+					 * row, F64 8 bytes LE; only for rows with a value */
+	struct buf valid; /* a bit a row; empty while every row has a value */
+	int64_t last;     /* I64: the last value */
+};
+struct model_frame {
+	uint32_t id, axis;
+	struct model_dims dims;
+	struct model_col *cols;
+	size_t n_cols, n_rows;
+};
+struct model_hist {
+	uint32_t part;
+	const struct model_metric *metric;
+	struct model_dims dims;
+	int exp10; /* values are in 10^exp10 of the metric's unit */
+	struct hist *h;
+};
+struct model_summary {
+	uint32_t part;
+	const struct model_metric *metric;
+	struct model_dims dims;
+	enum model_stat stat;
+	enum model_state state;
+	enum model_bound bound;
+	enum model_prov prov;
+	double value;      /* base unit; meaningless unless state is KNOWN */
+	double resolution; /* smallest step that is known; 0 = not stated */
+};
+struct model_event {
+	uint32_t part;
+	enum model_warn_code code;
+	enum model_severity severity;
+	struct model_dims subject;
+	int64_t t;        /* or MODEL_NO_TIME */
+	const char *text; /* for people; may be NULL; already safe */
+};
+struct model_kv {
+	const char *k, *v;
+};
+struct model_host {                 /* facts of one end, as far as known */
+	const char *facts;          /* JSON object text ({"kernel":…}), NULL = unknown */
+	const char *name;           /* host name or address, NULL = unknown */
+	const char *tool, *version; /* of the program at that end; NULL = unknown */
+};
+struct model_source { /* when the run was read from a file */
+	const char *file, *sha256, *tool, *version;
+	int64_t span_from, span_to, line; /* bytes; -1 = unknown */
+};
+struct model_experiment {
+	const char *id, *factors, *plan, *primary, *variant; /* NULL = none */
+	int64_t seed, block, position;
+	double margin;
+};
+enum model_verdict_outcome {
+	VERDICT_BETTER,
+	VERDICT_WORSE,
+	VERDICT_NEGLIGIBLE,
+	VERDICT_EQUIVALENT,
+	VERDICT_INCONCLUSIVE,
+	VERDICT_NONE
+};
+struct model_verdict {
+	const char **inputs; /* run ids */
+	size_t n_inputs;
+	const char *method, *metric, *advice;
+	enum model_verdict_outcome outcome;
+	double effect, lo, hi; /* ratio minus 1 */
+	const char **reasons;
+	size_t n_reasons;
+};
+
+struct model_run {
+	char id[MODEL_ID_LEN + 1];
+	const char *kind;      /* "tcp" … the row of format/layout.c */
+	const char *weir;      /* version that made it */
+	const char *title;     /* headline words or NULL */
+	int64_t start_real_ns; /* MODEL_NO_TIME = unknown */
+	enum model_outcome outcome;
+	const char *request;         /* JSON object text, secrets redacted */
+	const char *protocol;        /* "weir", "iperf3" … or NULL */
+	const char *error;           /* why it failed, or NULL */
+	struct model_host host[2];   /* MODEL_NEAR, MODEL_FAR */
+	struct model_source source;  /* file NULL = measured */
+	struct model_experiment exp; /* id NULL = none */
+	struct model_kv *tags;
+	size_t n_tags;
+	struct model_part *parts;
+	size_t n_parts;
+	struct model_clock *clocks;
+	size_t n_clocks;
+	struct model_axis **axes;
+	size_t n_axes;
+	struct model_frame **frames;
+	size_t n_frames;
+	struct model_hist *hists;
+	size_t n_hists;
+	struct model_summary *sums;
+	size_t n_sums;
+	struct model_event *events;
+	size_t n_events;
+	struct model_verdict *verdicts;
+	size_t n_verdicts;
+	size_t mem_bytes, mem_cap; /* samples; cap default MODEL_MEM_CAP */
+	struct model_priv *priv;   /* arena, string table, ext metrics */
+};
+#define MODEL_MEM_CAP ((size_t)64 << 20)
+
+/* start_real_ns makes the UUIDv7 time; rnd supplies its 10 random bytes (pure: no getrandom). */
+struct model_run *model_run_new(const char *kind, int64_t start_real_ns, const uint8_t rnd[10]);
+void model_run_free(struct model_run *r);
+/* Copies into the run's arena; NULL stays NULL. */
+const char *model_run_str(struct model_run *r, const char *s);
+const char *model_run_strn(struct model_run *r, const char *s, size_t n);
+int64_t model_run_intern(struct model_run *r, const char *s);         /* for DIM_STR */
+const char *model_run_interned(const struct model_run *r, int64_t i); /* NULL if out of range */
+/* Table metric, or an ext.* one made for this run; NULL if neither (or out of memory). */
+const struct model_metric *model_run_metric(struct model_run *r, const char *name, enum unit unit,
+					    enum model_col_type type);
+
+/* All adders return the new index, or -ENOMEM. */
+int model_add_part(struct model_run *r, enum model_part_kind kind, uint32_t parent,
+		   const char *name, int64_t t0);
+void model_end_part(struct model_run *r, uint32_t part, int64_t t1, enum model_outcome o);
+int model_add_clock(struct model_run *r, int end, enum model_clock_kind kind);
+int model_add_clock_pair(struct model_run *r, uint32_t clock, int64_t t, int64_t real_ns);
+int model_add_axis(struct model_run *r, uint32_t part, uint32_t clock);
+int model_add_frame(struct model_run *r, uint32_t axis, const struct model_dims *dims,
+		    const struct model_metric *const *metrics, size_t n);
+int model_add_hist(struct model_run *r, uint32_t part, const struct model_metric *m,
+		   const struct model_dims *dims, int exp10, struct hist *take_h);
+int model_add_summary(struct model_run *r, const struct model_summary *s);
+int model_add_event(struct model_run *r, uint32_t part, enum model_warn_code code,
+		    const struct model_dims *subject, int64_t t, const char *text);
+int model_add_tag(struct model_run *r, const char *k, const char *v);
+int model_add_verdict(struct model_run *r, const struct model_verdict *v);
+
+/* Lookup: the first summary that matches (dims: every one in `want`); NULL if none or not KNOWN
+ * when known_only. */
+const struct model_summary *model_find(const struct model_run *r, const char *metric,
+				       enum model_stat stat, const struct model_dims *want,
+				       bool known_only);
+/* "goodput", "goodput:down", "tcp.rtt:p99": metric[:dim value or statistic]…; for --assert and
+ * compare. The headline (STAT_VALUE or STAT_MEAN, receiver's view) is preferred. */
+const struct model_summary *model_find_spec(const struct model_run *r, const char *spec,
+					    struct weir_err *e);
+
+/* ---- samples ------------------------------------------------------------ */
+
+union model_value {
+	uint64_t u;
+	int64_t i;
+	double f;
+};
+/* One frame's row in a tick: values in column order; bit i of valid = column i has a value. */
+struct model_row {
+	uint32_t frame;
+	const union model_value *v;
+	uint64_t valid; /* up to 64 columns a frame */
+};
+struct model_tick {
+	uint32_t axis;
+	int64_t t0, t1;
+	unsigned flags;               /* enum model_row_flag */
+	const struct model_row *rows; /* one for each frame of the axis, in frame order */
+	size_t n_rows;
+};
+/* Appends to axis and frames. -ENOSPC at the memory cap (an event was added, once). */
+int model_append(struct model_run *r, const struct model_tick *t);
+
+/* Walks stored ticks of one axis in order. */
+struct model_cursor;
+struct model_cursor *model_cursor_new(const struct model_run *r, uint32_t axis);
+int model_cursor_next(struct model_cursor *c, const struct model_tick **t); /* 1, 0 at the end */
+void model_cursor_free(struct model_cursor *c);
+
+/* ---- sink ---------------------------------------------------------------- */
+
+/*
+ * What a measurement emits into. The run is the same object all along and grows: at begin
+ * it has kind, request, hosts and parts as far as known; sample follows model_append; end has
+ * summaries. Calls come from one thread. A sink never fails the measurement: it keeps its
+ * own error and gives it in close.
+ */
+struct sink {
+	void (*begin)(struct sink *s, const struct model_run *r);
+	void (*sample)(struct sink *s, const struct model_run *r, const struct model_tick *t);
+	void (*event)(struct sink *s, const struct model_run *r, const struct model_event *e);
+	void (*end)(struct sink *s, const struct model_run *r);
+	/* Frees the sink. 0, or the sink's own first error. */
+	int (*close)(struct sink *s, struct weir_err *e);
+};
+/* Fan-out: several sinks behind one; close closes all (the first error wins). */
+struct sink *sink_tee(struct sink **take_sinks, size_t n);
+/* begin, then samples of all axes and events merged by time, then end. */
+int model_replay(const struct model_run *r, struct sink *s);
+
+/* ---- JSON (codec.c, ndjson.c) --------------------------------------------- */
+
+/* The whole run as one object. */
+void model_to_json(const struct model_run *r, struct buf *b);
+int model_from_json(const struct js *v, struct model_run **out, struct weir_err *e);
+/*
+ * NDJSON: one object a line, {"type":"run"|"part"|"clock"|"axis"|"frame"|"tick"|"event"|
+ * "summary"|"hist"|"verdict"|"end", …}. The writer is a sink onto b (the owner flushes b);
+ * the reader takes lines one at a time, also of a run that is still going.
+ */
+struct sink *model_ndjson_sink(struct buf *b);
+struct model_ndjson_reader;
+struct model_ndjson_reader *model_ndjson_reader_new(void);
+/* Feeds one line (no newline). 0, or a negative errno with e. */
+int model_ndjson_line(struct model_ndjson_reader *rd, const char *line, size_t n,
+		      struct weir_err *e);
+/* The run so far; complete only after "end". The reader keeps ownership until _take. */
+struct model_run *model_ndjson_run(struct model_ndjson_reader *rd);
+struct model_run *model_ndjson_take(struct model_ndjson_reader *rd);
+void model_ndjson_reader_free(struct model_ndjson_reader *rd);
+/* Replaces host names, addresses, MACs and paths in place, consistently within the run. */
+void model_anonymise(struct model_run *r);
+
+/* ---- statistics (stats.c) --------------------------------------------------- */
+
+struct model_stats {
+	size_t n;
+	double mean, stddev, min, max, median;
+};
+struct model_stats model_stats(const double *x, size_t n);
+double model_t_quantile(double p, double df); /* Student's t, two decimals beyond 1e-6 */
+
+#endif
