@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys: the kernel's other interfaces, one file each: netlink (links, addresses, routes,
+ * qdisc and link statistics), procfs and sysfs attributes, namespaces, capabilities, child
+ * processes and the undo journal. Nothing here measures.
+ */
+#ifndef WEIR_SYS_H
+#define WEIR_SYS_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+
+/* ---- procfs and sysfs attributes (attr.c) ------------------------------- */
+
+/* Reads a small text attribute, trailing newline removed. Length, or -errno (-EFBIG over cap). */
+ssize_t sys_read_attr(const char *path, char *dst, size_t cap);
+int sys_read_i64(const char *path, int64_t *v);
+int sys_write_attr(const char *path, const char *value, struct weir_err *e);
+/* A whole file up to max bytes into b. */
+int sys_read_file(const char *path, size_t max, struct buf *b, struct weir_err *e);
+/* "net.ipv4.tcp_rmem": components checked, opened beneath /proc/sys (openat2
+ * RESOLVE_BENEATH | NO_SYMLINKS) (security 19). */
+ssize_t sys_sysctl_get(const char *name, char *dst, size_t cap);
+int sys_sysctl_set(const char *name, const char *value, struct weir_err *e);
+
+/* A knob: what weir may change and knows how to undo. One table (knob.c). */
+enum sys_scope { SYS_NETNS, SYS_HOST, SYS_IFACE };
+struct sys_knob {
+	const char *name; /* "net.ipv4.tcp_congestion_control", "iface.mtu" … */
+	const char *path; /* sysctl name or sysfs pattern with one %s (interface) */
+	enum sys_scope scope;
+	const char *type; /* "int", "str", "triple" */
+	int64_t min, max;
+	bool reversible;
+	const char *affects; /* for people */
+};
+const struct sys_knob *sys_knob(const char *name);
+const struct sys_knob *sys_knob_at(size_t i);
+/* Checks the value by the knob's own parser. arg: interface name or NULL. */
+int sys_knob_check(const struct sys_knob *k, const char *arg, const char *value,
+		   struct weir_err *e);
+ssize_t sys_knob_get(const struct sys_knob *k, const char *arg, char *dst, size_t cap,
+		     struct weir_err *e);
+
+/* ---- the undo journal (journal.c; security 17, 18) ---------------------- */
+
+/*
+ * Every change is written to the journal first and undone on close, on a signal (by the
+ * guardian) and at the next start after a kill. Entries are typed (knob, argument, old,
+ * new) and re-checked by the knob's own parser; never a path or shell text. Restored only where
+ * the present value is what weir wrote.
+ */
+struct sys_journal;
+/* dir NULL = /run/weir (root) or $XDG_RUNTIME_DIR handed in by the caller. Replays nothing. */
+int sys_journal_open(const char *dir, struct sys_journal **out, struct weir_err *e);
+/* Writes the entry durably, then the knob. */
+int sys_journal_set(struct sys_journal *j, const struct sys_knob *k, const char *arg,
+		    const char *value, struct weir_err *e);
+struct sys_replay {
+	unsigned restored, changed_since, void_boot, failed, busy; /* counts of entries */
+};
+/* Undoes this journal's own changes, newest first. */
+int sys_journal_undo(struct sys_journal *j, struct sys_replay *r, struct weir_err *e);
+/* Undoes what dead owners left in the directory (another boot's entries are void). */
+int sys_journal_recover(const char *dir, struct sys_replay *r, struct weir_err *e);
+/* Starts the guardian: a process in its own session that undoes at once when weir dies, or
+ * after max_ns. */
+int sys_journal_guard(struct sys_journal *j, int64_t max_ns, struct weir_err *e);
+void sys_journal_close(struct sys_journal *j); /* removes it when nothing is left to undo */
+
+/* ---- capabilities and privileges (priv.c; security 16) ------------------ */
+
+bool sys_cap_have(int cap); /* effective; cap = CAP_* of linux/capability.h */
+/* Empties all capability sets and sets NO_NEW_PRIVS; keeps the user. Verified. */
+int sys_cap_drop(struct weir_err *e);
+/* setgroups, setres*id to uid/gid, then sys_cap_drop. Verified, else an error. */
+int sys_priv_drop(uid_t uid, gid_t gid, struct weir_err *e);
+int sys_user_lookup(const char *name, uid_t *uid, gid_t *gid, struct weir_err *e);
+
+/* ---- child processes (child.c) ------------------------------------------ */
+
+struct sys_child {
+	pid_t pid;
+	int pidfd; /* -1 when the kernel has none */
+	int out;   /* read end of its stdout, -1 when not captured */
+};
+enum sys_child_flag {
+	SYS_CHILD_PIPE_OUT = 1,
+	SYS_CHILD_DIE_WITH_PARENT = 2,
+	SYS_CHILD_NULL_IN = 4,
+	SYS_CHILD_NEW_SESSION = 8,
+	SYS_CHILD_QUIET = 16 /* stdout and stderr to /dev/null */
+};
+/* execvp; extra_env: "K=V" strings, NULL-terminated, may be NULL; netns_fd/userns_fd -1 = own. */
+int sys_child_start(struct sys_child *c, char *const argv[], unsigned flags,
+		    const char *const *extra_env, int netns_fd, int userns_fd, struct weir_err *e);
+/* Waits up to timeout_ns (< 0: no limit). The shell's status code (128+n for a signal), or
+ * -ETIMEDOUT. */
+int sys_child_wait(struct sys_child *c, int64_t timeout_ns);
+/* SIGTERM, SIGKILL after grace_ns, reap. */
+void sys_child_stop(struct sys_child *c, int64_t grace_ns);
+/* CPU seconds (user, system) of a reaped child are in the last wait: ns, 0 when unknown. */
+
+/* ---- namespaces (ns.c) --------------------------------------------------- */
+
+/*
+ * Anonymous network namespaces, held by a process that dies with its parent. Without
+ * CAP_SYS_ADMIN a user namespace is made first where the kernel allows it (mapping the
+ * caller to root in it).
+ */
+struct sys_ns {
+	pid_t holder;
+	int net_fd, user_fd; /* user_fd -1 when no user namespace was needed */
+};
+int sys_ns_new(struct sys_ns *ns, const struct sys_ns *same_user_as, struct weir_err *e);
+void sys_ns_free(struct sys_ns *ns);
+int sys_ns_enter(const struct sys_ns *ns, struct weir_err *e); /* this thread */
+bool sys_ns_available(struct weir_err *why);                   /* why says what would provide it */
+
+/* ---- netlink (nl.c, nl_link.c, nl_addr.c, nl_qdisc.c; libmnl) ------------ */
+
+struct sys_nl;
+int sys_nl_open(struct sys_nl **out, struct weir_err *e); /* in the thread's namespace */
+/* Opens the socket inside ns (a helper thread enters it). */
+int sys_nl_open_in(const struct sys_ns *ns, struct sys_nl **out, struct weir_err *e);
+void sys_nl_close(struct sys_nl *nl);
+
+struct sys_link {
+	int index, mtu, master, link; /* master, link: 0 = none */
+	char name[IF_NAMESIZE], kind[16], qdisc[16];
+	uint8_t mac[6], perm_mac[6];
+	bool up, running, has_mac, has_perm_mac;
+	uint32_t gso_max_size, gro_max_size, tx_queues, rx_queues;
+	struct sys_link_stats {
+		uint64_t rx_packets, tx_packets, rx_bytes, tx_bytes, rx_errors, tx_errors,
+			rx_dropped, tx_dropped, rx_missed, rx_nohandler;
+	} stats;
+};
+/* Calls back for each; a non-zero return stops and is returned. */
+int sys_links(struct sys_nl *nl, int (*cb)(const struct sys_link *, void *), void *arg,
+	      struct weir_err *e);
+int sys_link_get(struct sys_nl *nl, const char *name, struct sys_link *out, struct weir_err *e);
+
+struct sys_addr {
+	int index, family; /* AF_INET, AF_INET6 */
+	uint8_t addr[16], prefix_len;
+	uint8_t scope;
+};
+int sys_addrs(struct sys_nl *nl, int (*cb)(const struct sys_addr *, void *), void *arg,
+	      struct weir_err *e);
+struct sys_route {
+	int family, oif;
+	uint8_t gateway[16];
+	bool has_gateway;
+	uint32_t mtu, advmss;
+	uint8_t src[16];
+	bool has_src;
+};
+int sys_route_get(struct sys_nl *nl, int family, const void *dst, struct sys_route *out,
+		  struct weir_err *e);
+
+struct sys_qdisc {
+	int index;
+	uint32_t handle, parent;
+	char kind[16];
+	uint64_t bytes, packets, drops, overlimits, requeues;
+	uint32_t qlen, backlog;
+};
+int sys_qdiscs(struct sys_nl *nl, int index, int (*cb)(const struct sys_qdisc *, void *), void *arg,
+	       struct weir_err *e);
+
+/* Making a topology. */
+int sys_link_add_veth(struct sys_nl *nl, const char *name, const char *peer, int peer_netns_fd,
+		      struct weir_err *e);
+int sys_link_set_up(struct sys_nl *nl, const char *name, struct weir_err *e);
+int sys_link_set_mtu(struct sys_nl *nl, const char *name, int mtu, struct weir_err *e);
+int sys_addr_add(struct sys_nl *nl, const char *name, int family, const void *addr, int prefix_len,
+		 struct weir_err *e);
+int sys_route_add(struct sys_nl *nl, int family, const void *dst, int prefix_len,
+		  const void *gateway, struct weir_err *e);
+/* Token bucket on egress, for tests that need a known rate; -EOPNOTSUPP without sch_tbf. */
+int sys_qdisc_add_tbf(struct sys_nl *nl, const char *name, uint64_t rate_bps, uint32_t burst_bytes,
+		      uint32_t limit_bytes, struct weir_err *e);
+
+/* ---- socket diagnostics of the namespace (snmp.c) ------------------------ */
+
+/* One counter of /proc/net/snmp or netstat: "Tcp", "RetransSegs". */
+int sys_snmp_get(const char *group, const char *name, int64_t *v);
+
+#endif
