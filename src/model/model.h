@@ -266,8 +266,8 @@ struct model_run {
 	const char *request;         /* JSON object text, secrets redacted */
 	const char *protocol;        /* "weir", "iperf3" … or NULL */
 	const char *error;           /* why it failed, or NULL */
-	const char *limited;         /* what limited it, for people; NULL = not known (limited_by) */
-	const char *limited_code;    /* the rule's code, or NULL */
+	const char *limited;         /* text, or NULL = not known; JSON "limited_by" */
+	const char *limited_code;    /* the rule, or NULL */
 	struct model_host host[2];   /* MODEL_NEAR, MODEL_FAR */
 	struct model_source source;  /* file NULL = measured */
 	struct model_experiment exp; /* id NULL = none */
