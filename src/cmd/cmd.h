@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cmd: the command table and what all commands share. Only rooms of this level print, exit,
+ * read the environment and handle signals.
+ */
+#ifndef WEIR_CMD_H
+#define WEIR_CMD_H
+
+#include "base/base.h"
+#include "measure/measure.h"
+#include "model/model.h"
+#include "store/store.h"
+
+enum cmd_exit { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2, CMD_VERDICT = 3, CMD_SKIPPED = 77 };
+
+struct cmd_more { /* a shared option set inside a command's config struct */
+	const char *title;
+	const struct opt *rows;
+	const size_t *n; /* points at the table's count */
+	size_t offset;   /* of its config within the command's */
+};
+/* A command that is not a measurement: one file, one row in main.c. */
+struct cmd {
+	const char *name;
+	const char *summary; /* one line */
+	const char *usage;   /* "ID…" – what follows the options */
+	const struct opt *opts;
+	size_t n_opts, cfg_size;
+	const struct opt_set
+		*more; /* shared sets (cmd_db_set …), NULL-terminated by n = 0; may be NULL */
+	int (*run)(void *cfg); /* returns an exit code; options are parsed, defaults set */
+};
+extern const struct cmd cmd_list, cmd_show, cmd_export, cmd_rm, cmd_tag, cmd_lab, cmd_serve,
+	cmd_completion, cmd_protocols;
+
+/* Tables for documentation and completion: commands and measurements in one order. */
+struct cmd_row {
+	const struct cmd *cmd;         /* either */
+	const struct measure *measure; /* or */
+};
+const struct cmd_row *cmd_row_at(size_t i); /* NULL past the end */
+const char *cmd_row_name(const struct cmd_row *r);
+/* The option sets of a row onto one config block (NULL for documentation); count. */
+#define CMD_SETS_MAX 6
+size_t cmd_row_sets(const struct cmd_row *r, void *cfg, struct opt_set out[CMD_SETS_MAX]);
+
+/* Prints "weir CMD: <message>" and the hint on standard error; returns the exit code for it. */
+int cmd_fail(const char *cmd, const struct weir_err *e);
+/* All of b to standard output; false when that failed (EPIPE is silent). Clears b. */
+bool cmd_flush(struct buf *b);
+bool cmd_colour(int fd); /* a terminal, NO_COLOR unset, TERM not dumb */
+bool cmd_unicode(void);  /* the locale is UTF-8 */
+/* A descriptor that becomes readable on SIGINT, SIGTERM, SIGHUP; a second SIGINT kills. */
+int cmd_stop_fd(void);
+
+/* ---- the store's place (db.c) ---- */
+struct cmd_db_cfg {
+	char *db;
+};
+extern const struct opt cmd_db_opts[];
+extern const size_t cmd_db_n_opts;
+/* --db, WEIR_DB, $XDG_STATE_HOME/weir/runs.db, ~/.local/state/weir/runs.db; caller frees. */
+char *cmd_db_path(const struct cmd_db_cfg *c);
+/* Opens for reading; *out NULL and 0 when the file does not exist. */
+int cmd_db_open(const struct cmd_db_cfg *c, enum store_mode mode, struct store **out,
+		struct weir_err *e);
+
+#endif

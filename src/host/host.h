@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * host: facts of this machine and the rules that say what limited a run. Rules judge
+ * metrics of a run, never live structs, so live, stored and imported runs are judged alike.
+ */
+#ifndef WEIR_HOST_H
+#define WEIR_HOST_H
+
+#include "base/base.h"
+#include "model/model.h"
+#include "sys/sys.h"
+
+/* Facts as a JSON object: host, kernel, machine, cpu, cpus, memory_bytes, virt, clocksource,
+ * congestion_control, and of the interface towards a peer (name NULL = none): iface, driver, mtu,
+ * speed_bps, qdisc. Unknown facts are left out. At most 4 KiB. */
+void host_facts(struct buf *b, const char *iface);
+
+/* One row: code, what it looks at, and its words. rules.c has the table. */
+struct host_rule {
+	const char *code; /* "receiver-window", "sender-cpu" … */
+	const char *what; /* one line of help */
+	/* How sure 0..100 that this limited direction dir; text gets the evidence and what to try. */
+	int (*judge)(const struct model_run *r, int dir, char *text, size_t cap);
+};
+const struct host_rule *host_rule_at(size_t i);
+/* Sets limited and limited_code of the run: the surest rule at or over 50, or none. */
+void host_judge(struct model_run *r);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * measure: one file per measurement; a request becomes a run. The session that client and
+ * server share drives protocol, engine and sampler, and fills the model.
+ */
+#ifndef WEIR_MEASURE_H
+#define WEIR_MEASURE_H
+
+#include "base/base.h"
+#include "model/model.h"
+#include "net/net.h"
+#include "proto/proto.h"
+
+/* ---- a measurement: one row in cmd/main.c ------------------------------------- */
+
+struct measure_ctx {
+	struct sink *sink; /* borrowed */
+	int stop_fd;       /* readable: end properly and report; -1 = none */
+	const struct model_kv *tags;
+	size_t n_tags;
+	struct model_run *run; /* set by run(); the caller frees */
+};
+struct measure {
+	const char *name;
+	const char *summary;    /* one line for help */
+	const char *positional; /* "HOST" */
+	const struct opt *opts;
+	size_t n_opts, cfg_size;
+	/* Whole request checked before anything is opened. */
+	int (*check)(const void *cfg, struct weir_err *e);
+	/* 0: the run is complete or partial and in ctx->run; negative errno: failed, e is filled,
+	 * ctx->run may hold what there was. */
+	int (*run)(struct measure_ctx *ctx, const void *cfg, struct weir_err *e);
+};
+extern const struct measure measure_tcp;
+
+/* ---- the session -------------------------------------------------------------- */
+
+struct measure_session {
+	struct proto_session *proto; /* dialled or accepted; borrowed */
+	struct model_run *run;       /* borrowed; parts, frames and summaries are added */
+	struct sink *sink;           /* borrowed; may be NULL */
+	int stop_fd;
+	int64_t run_start_ns; /* CLOCK_MONOTONIC zero of the run's times */
+	unsigned workers;     /* 0 = by itself */
+	bool pin;
+};
+/*
+ * Runs one test to its end: engine, sampler, control events, results, summaries of both ends.
+ * `name` is the load part's name. 0 also when it was cut short (events say why); a negative
+ * errno when there is no result.
+ */
+int measure_session_run(struct measure_session *ms, const char *name, struct weir_err *e);
+
+/* Server side of one admitted control connection: makes a run, accepts the plan, runs it, streams
+ * lines to a native peer, and gives the finished run (for the log line). */
+struct measure_serve {
+	struct proto_session *proto;
+	const struct proto_limits *limits;
+	unsigned workers;
+	bool pin;
+	int stop_fd;
+	bool overlap; /* another test runs already */
+};
+int measure_serve_run(struct measure_serve *m, struct model_run **out, struct weir_err *e);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * net: sockets, the flow plan, workers, pacing and the sampler. It fills plain sample
+ * structs; only measure/ turns them into metrics.
+ *
+ * Threads: one control thread (the caller), one sampler thread, W workers. Workers never
+ * lock, allocate or call back; their counters are single-writer, cache-line aligned,
+ * relaxed atomics. Bytes count when the call returns.
+ */
+#ifndef WEIR_NET_H
+#define WEIR_NET_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base/base.h"
+
+/* ---- the flow plan (plan.c) ----------------------------------------------- */
+
+/*
+ * The only language between commands, personas, measurements and protocols: what flows,
+ * in which direction, how, until when. `up` is initiator to responder, whoever that is here.
+ */
+enum net_dir { NET_UP = 0, NET_DOWN = 1 };
+enum net_transport { NET_TCP, NET_UDP };
+enum net_tx { NET_TX_WRITE, NET_TX_SENDFILE, NET_TX_ZEROCOPY };
+
+struct flow_spec {
+	enum net_dir dir;
+	enum net_transport transport;
+	uint64_t rate_bps; /* target of this flow; 0 = unlimited */
+	uint32_t burst;    /* blocks per burst of a paced flow; 0 = by itself */
+	uint32_t len;      /* bytes a write or read; 0 = default for the mode */
+	uint64_t window;   /* SO_SNDBUF and SO_RCVBUF, bytes; 0 = the kernel's auto-tuning */
+	uint32_t mss;      /* 0 = the path's */
+	uint8_t tos;       /* the whole traffic class byte */
+	bool nodelay;
+	bool rx_trunc; /* receive with MSG_TRUNC: no copy (recorded) */
+	enum net_tx tx;
+	char cc[16];          /* congestion control; "" = default */
+	uint64_t fq_rate_bps; /* SO_MAX_PACING_RATE; 0 = none */
+};
+
+enum flow_probe { FLOW_PROBE_NONE, FLOW_PROBE_CTL_RTT }; /* round trips on the control connection */
+
+struct flow_plan {
+	struct flow_spec *flows; /* all up flows first, then all down flows */
+	size_t n;
+	int64_t omit_ns;        /* warm-up, in a part of its own */
+	int64_t duration_ns;    /* after the omit; 0 = ended by bytes, blocks or a signal */
+	uint64_t bytes, blocks; /* ended when all flows together moved this much; 0 = off */
+	int64_t interval_ns;    /* sampling; 0 = start and end only */
+	enum flow_probe probe;
+	char title[256]; /* foreign text on a server */
+};
+#define FLOW_MAX 4096
+/* n copies of *spec in each wanted direction. */
+int flow_plan_init(struct flow_plan *p, const struct flow_spec *spec, size_t n_up, size_t n_down);
+void flow_plan_fini(struct flow_plan *p);
+int flow_plan_copy(struct flow_plan *dst, const struct flow_plan *src);
+size_t flow_plan_count(const struct flow_plan *p, enum net_dir dir);
+/* Ranges and contradictions; names the field. */
+int flow_plan_check(const struct flow_plan *p, struct weir_err *e);
+
+/* ---- addresses (addr.c) ----------------------------------------------------- */
+
+struct net_addr {
+	socklen_t len;
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in in4;
+		struct sockaddr_in6 in6;
+		struct sockaddr_storage ss;
+	};
+};
+/* host may be a name, an address, "[v6]", "v6%dev"; family AF_UNSPEC/AF_INET/AF_INET6. Up to
+ * max addresses in resolver order; count or -errno. */
+int net_resolve(const char *host, uint16_t port, int family, struct net_addr *out, int max,
+		struct weir_err *e);
+void net_addr_text(const struct net_addr *a, char *dst, size_t cap);      /* "192.0.2.1" */
+void net_addr_port_text(const struct net_addr *a, char *dst, size_t cap); /* "192.0.2.1:5201" */
+uint16_t net_addr_port(const struct net_addr *a);
+/* IPv4-mapped IPv6 becomes IPv4. */
+void net_addr_unmap(struct net_addr *a);
+bool net_addr_same_host(const struct net_addr *a, const struct net_addr *b);
+
+struct net_prefix {
+	int family;
+	uint8_t addr[16];
+	int len;
+};
+int net_prefix_parse(const char *s, struct net_prefix *p, struct weir_err *e);
+bool net_prefix_match(const struct net_prefix *p, const struct net_addr *a);
+/* Loopback, RFC 1918, 100.64/10, unique-local, link-local, 198.18.0.0/15 (security 5). On-link
+ * is asked of the kernel by the caller. */
+bool net_addr_is_private(const struct net_addr *a);
+
+/* ---- sockets (sock.c, tcp.c, tcpinfo.c) ---------------------------------------- */
+
+struct net_sock_opts {
+	const char *bind_host; /* local address or NULL */
+	const char *bind_dev;  /* SO_BINDTODEVICE or NULL */
+	uint16_t bind_port;    /* 0 = any */
+	int family;
+};
+/* A non-blocking, close-on-exec listener on the port: V6ONLY off when host is NULL and family
+ * AF_UNSPEC and IPv6 exists. */
+int net_listen_tcp(const struct net_sock_opts *o, uint16_t port, int backlog, struct weir_err *e);
+/* Connects within timeout_ns; applies the flow's socket options first (may be NULL). A blocking
+ * socket. The error says refused, unreachable, timed out ("no answer: a firewall that
+ * drops?"), and to whom. */
+int net_connect_tcp(const struct net_addr *to, const struct net_sock_opts *o,
+		    const struct flow_spec *spec, int64_t timeout_ns, struct weir_err *e);
+/* Options of a data socket, after accept or before connect. What the kernel did is in *got. */
+struct net_applied {
+	uint64_t sndbuf, rcvbuf; /* as the kernel counts them, halved to usable bytes */
+	uint32_t mss;
+	char cc[16]; /* really in use */
+	bool cc_refused, window_short;
+};
+int net_tcp_apply(int fd, const struct flow_spec *spec, struct weir_err *e);
+void net_tcp_applied(int fd, const struct flow_spec *spec, struct net_applied *got);
+/* Only names of tcp_available_congestion_control are ever set (security 7). */
+bool net_cc_available(const char *name);
+/* Control connections: NODELAY, keepalive 5/2/3, TCP_USER_TIMEOUT 10 s (security 4). */
+void net_tcp_control_opts(int fd);
+/* Whole reads and writes with an absolute CLOCK_MONOTONIC deadline; stop_fd (-1 = none) readable
+ * ends them with -ECANCELED. 0, -ETIMEDOUT, -EPIPE (peer closed) or -errno. */
+int net_read_full(int fd, void *p, size_t n, int64_t deadline_ns, int stop_fd);
+int net_write_full(int fd, const void *p, size_t n, int64_t deadline_ns, int stop_fd);
+int net_wait_readable(int fd, int64_t deadline_ns, int stop_fd);
+/* shutdown(WR), drain up to 1 s so that unread bytes do not reset what was sent, close. */
+void net_close_gently(int fd, int64_t drain_ns);
+
+/* The kernel's struct tcp_info at whatever length it returns: fields past `len` are unknown.
+ * Own layout, checked against linux/tcp.h by a test. */
+struct net_tcp_info {
+	uint8_t state, ca_state, retransmits, probes, backoff, options, wscale, app_limited;
+	uint32_t rto, ato, snd_mss, rcv_mss;
+	uint32_t unacked, sacked, lost, retrans, fackets;
+	uint32_t last_data_sent, last_ack_sent, last_data_recv, last_ack_recv;
+	uint32_t pmtu, rcv_ssthresh, rtt_us, rttvar_us, snd_ssthresh, snd_cwnd, advmss, reordering;
+	uint32_t rcv_rtt_us, rcv_space;
+	uint32_t total_retrans;
+	uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+	uint32_t segs_out, segs_in;
+	uint32_t notsent_bytes, min_rtt_us, data_segs_in, data_segs_out;
+	uint64_t delivery_rate, busy_time_us, rwnd_limited_us, sndbuf_limited_us;
+	uint32_t delivered, delivered_ce;
+	uint64_t bytes_sent, bytes_retrans;
+	uint32_t dsack_dups, reord_seen, rcv_ooopack, snd_wnd, rcv_wnd, rehash;
+	uint16_t total_rto, total_rto_recoveries;
+	uint32_t total_rto_time;
+};
+#define NET_HAS(len, field) \
+	((len) >= offsetof(struct net_tcp_info, field) + sizeof(((struct net_tcp_info *)0)->field))
+/* Length filled, or -errno. The struct is zeroed first. */
+int net_tcp_info_get(int fd, struct net_tcp_info *i);
+
+/* ---- engine (engine.c, worker_*.c) ------------------------------------------- */
+
+struct net_engine;
+struct net_engine_cfg {
+	unsigned workers; /* 0 = max(1, min(flows, allowed CPUs)) */
+	bool pin;         /* bind worker i to the i-th allowed CPU */
+	const int *cpus;  /* explicit CPUs for pinning, or NULL */
+	size_t n_cpus;
+	uint64_t limit_bytes, limit_blocks; /* exact over all flows that this end sends (or, when
+					 * it sends none, reached when received) */
+	int64_t rate_hint_bps;              /* unused when 0 */
+};
+int net_engine_new(const struct net_engine_cfg *cfg, struct net_engine **out, struct weir_err *e);
+/* Takes the socket. Flow index in order of adding, or -errno. */
+int net_engine_add(struct net_engine *en, int take_fd, const struct flow_spec *spec, bool sender,
+		   struct weir_err *e);
+int net_engine_prepare(struct net_engine *en, struct weir_err *e); /* threads up, waiting */
+void net_engine_go(struct net_engine *en);                         /* data flows from here */
+/* Readable when the byte or block limit was reached, or every flow has ended by itself. */
+int net_engine_done_fd(const struct net_engine *en);
+/* Senders stop (their sockets stay open); returns when the last send call has returned. */
+void net_engine_stop_senders(struct net_engine *en);
+/* shutdown(SHUT_WR) on sender sockets: the receivers see the end after the last byte. */
+void net_engine_finish_senders(struct net_engine *en);
+/* Waits until every receiving flow saw the end, has `want` bytes (NULL = end only), or the
+ * deadline passes. */
+void net_engine_drain(struct net_engine *en, const uint64_t *want, int64_t deadline_ns);
+void net_engine_stop(struct net_engine *en); /* everything; joins; sockets stay open to read */
+void net_engine_free(struct net_engine *en); /* closes the sockets */
+size_t net_engine_flows(const struct net_engine *en);
+int net_engine_fd(const struct net_engine *en, size_t flow);
+bool net_engine_is_sender(const struct net_engine *en, size_t flow);
+unsigned net_engine_workers(const struct net_engine *en);
+
+enum net_flow_state { NET_FLOW_OPEN, NET_FLOW_EOF, NET_FLOW_ERROR };
+struct net_flow_sample { /* cumulative since go */
+	uint64_t bytes, calls, blocks;
+	uint64_t zc_sent, zc_done, zc_copied; /* MSG_ZEROCOPY calls, completions, "copied" ones */
+	enum net_flow_state state;
+	int error;    /* errno of NET_FLOW_ERROR */
+	int info_len; /* bytes of info that the kernel gave; 0 = none */
+	struct net_tcp_info info;
+};
+/* From any thread. */
+void net_engine_sample(const struct net_engine *en, size_t flow, struct net_flow_sample *s);
+
+/* ---- sampler (sampler.c) ------------------------------------------------------- */
+
+struct net_cpu_sample { /* cumulative ns; worker and process clocks of this end */
+	int64_t process_ns, user_ns, system_ns;
+	int64_t worker_max_ns; /* the busiest worker thread */
+};
+struct net_tick {
+	int64_t t0, t1; /* CLOCK_MONOTONIC of the reading before and of this one */
+	bool late;      /* over 10 % of the interval after its deadline */
+	bool cut;       /* ended early by net_sampler_cut (phase end) */
+	struct net_cpu_sample cpu;
+	size_t n;
+	struct net_flow_sample s[]; /* flow order, all read at t1 */
+};
+struct net_sampler;
+/* Absolute deadlines start_ns + k * interval_ns; interval_ns 0 = only cuts. The first tick's t0 is
+ * the time of the reading that _new makes. */
+int net_sampler_new(struct net_engine *en, int64_t interval_ns, struct net_sampler **out,
+		    struct weir_err *e);
+int net_sampler_start(struct net_sampler *s, int64_t start_ns, struct weir_err *e);
+int net_sampler_fd(const struct net_sampler *s);          /* readable: ticks are waiting */
+struct net_tick *net_sampler_next(struct net_sampler *s); /* NULL when none; net_tick_free */
+void net_tick_free(struct net_tick *t);
+/* A reading now, as the last of the current interval; deadlines restart from it. Returns its t1. */
+int64_t net_sampler_cut(struct net_sampler *s);
+void net_sampler_stop(struct net_sampler *s); /* joins; ticks can still be taken */
+void net_sampler_free(struct net_sampler *s);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * proto: wire protocols, one file each, behind one struct. A protocol carries a flow_plan to the
+ * other end, opens the data sockets, says when data may flow, and exchanges results. It
+ * moves no data and measures nothing. Client and server are two roles of one session.
+ *
+ * The order, driven by measure/session.c:
+ *   client: connect, [engine takes fds], start, … on_control …, end, exchange, close
+ *   server: accept (plan known), streams, [engine takes fds], start, … on_control until
+ *           PROTO_EV_END …, exchange, close
+ */
+#ifndef WEIR_PROTO_H
+#define WEIR_PROTO_H
+
+#include "base/base.h"
+#include "net/net.h"
+
+#define PROTO_PORT             5201
+#define PROTO_COOKIE_LEN       37 /* 36 characters and a NUL: iperf3's, and ours on the same port */
+#define PROTO_RESULTS_BASE     ((size_t)1 << 20)
+#define PROTO_RESULTS_PER_FLOW ((size_t)1 << 10)
+
+enum proto_udp { PROTO_UDP_NEVER, PROTO_UDP_VOUCHED, PROTO_UDP_SYMMETRIC };
+enum proto_sniff { PROTO_SNIFF_NO, PROTO_SNIFF_MORE, PROTO_SNIFF_YES };
+enum proto_role { PROTO_CLIENT, PROTO_SERVER };
+
+struct proto_flow_result {
+	uint64_t bytes;
+	int64_t retransmits; /* -1 = unknown */
+	double seconds;      /* measured period at that end; 0 = unknown */
+};
+struct proto_result {
+	double cpu_total, cpu_user, cpu_system; /* ratio of one core; < 0 = unknown */
+	char cc[32];                            /* "" = unknown */
+	struct proto_flow_result *flows;        /* plan order */
+	size_t n;
+};
+void proto_result_fini(struct proto_result *r);
+
+struct proto_peer {       /* safe text */
+	char tool[16];    /* "weir", "iperf3" */
+	char version[32]; /* "" = unknown */
+};
+
+enum proto_event {
+	PROTO_EV_NONE,       /* nothing for the session (a line was passed on, a ping answered) */
+	PROTO_EV_END,        /* the client ended the test (server role) */
+	PROTO_EV_TERMINATED, /* the peer was stopped by a signal */
+	PROTO_EV_ERROR,      /* the peer reported an error: e is filled */
+	PROTO_EV_GONE,       /* the control connection is dead */
+};
+
+enum proto_say { PROTO_SAY_BUSY, PROTO_SAY_REFUSED, PROTO_SAY_STOPPED, PROTO_SAY_FAILED };
+
+struct proto_limits {          /* of a server; 0 = none */
+	size_t flows;          /* per direction */
+	int64_t duration_ns;   /* omit + duration; also forbids endless tests */
+	uint64_t rate_bps;     /* per test */
+	uint64_t window_total; /* sum of windows over flows */
+	bool no_high_dscp;     /* CS6 and CS7 refused (--public) */
+};
+
+struct proto;
+struct proto_session {
+	const struct proto *proto;
+	enum proto_role role;
+	int ctl_fd;
+	int stop_fd; /* readable: give up (a signal); -1 = none */
+	char cookie[PROTO_COOKIE_LEN];
+	struct flow_plan *plan; /* client: given, borrowed; server: made by accept, owned */
+	int *fds;               /* data sockets, plan order; -1 once the engine took one */
+	size_t n_fds;
+	struct proto_peer peer;
+	struct net_addr peer_addr, local_addr;
+	int64_t connect_ns; /* how long the control connect() took: a first idle RTT */
+	char facts[4096];   /* JSON object: facts of the far end ("" = none) */
+	bool clock_known;   /* native: offset of the far monotonic clock */
+	int64_t clock_offset_ns, clock_error_ns; /* far + offset = near */
+	const char *psk;                         /* pre-shared key, or NULL */
+	/* client */
+	const char *host;
+	uint16_t port;
+	const struct net_sock_opts *sock;
+	int64_t timeout_ns; /* connect and answer */
+	uint16_t cport;     /* first local data port; 0 = any */
+	/* server: next data socket of this test in accept order, waits until the deadline; -errno */
+	int (*take_data)(void *arg, int64_t deadline_ns);
+	/* server: tells the front that n data sockets are expected (0 = no more) */
+	int (*expect_data)(void *arg, size_t n);
+	const char *server_facts; /* server: JSON object of this host for the peer, or NULL */
+	/* both, native only: a line of the far end's run (NDJSON without newline) */
+	void (*on_line)(void *arg, const char *line, size_t n);
+	void *arg;
+	void *state; /* the protocol's own; freed by ->close */
+};
+
+struct proto {
+	const char *name;
+	const char *what;
+	uint16_t port;
+	bool speaks_first; /* the server speaks before it has read anything */
+	size_t pre_bytes;  /* needed to tell it and to admit, at most 512 */
+	int64_t pre_deadline_ns;
+	enum proto_udp udp;
+	bool lines; /* carries lines of the far end's run */
+	enum proto_sniff (*sniff)(const uint8_t *p, size_t n);
+	/* Client: speaks on ctl_fd after the cookie was sent and its first answer byte seen. */
+	int (*connect)(struct proto_session *s, struct weir_err *e);
+	/* Server: reads the request; fills plan. limits are the server's; a request over them is
+	 * answered in the protocol's own words and refused, or lowered where the protocol can say so. */
+	int (*accept)(struct proto_session *s, const struct proto_limits *lim, struct weir_err *e);
+	int (*streams)(struct proto_session *s, struct weir_err *e);
+	int (*start)(struct proto_session *s, struct weir_err *e);
+	int (*on_control)(struct proto_session *s, enum proto_event *ev, struct weir_err *e);
+	int (*line)(struct proto_session *s, const char *line, size_t n, struct weir_err *e);
+	/* Native: one round trip on the control connection; the answer comes through on_control and
+	 * is taken with pong: its round-trip ns, or -EAGAIN. NULL where the protocol has none. */
+	int (*ping)(struct proto_session *s);
+	int64_t (*pong)(struct proto_session *s);
+	int (*end)(struct proto_session *s, const struct proto_result *mine, struct weir_err *e);
+	int (*exchange)(struct proto_session *s, const struct proto_result *mine,
+			struct proto_result *theirs, struct weir_err *e);
+	/* In the protocol's own words: busy (test limit), refused (not admitted), stopped (signal). */
+	void (*say)(struct proto_session *s, enum proto_say what);
+	void (*close)(struct proto_session *s);
+};
+
+const struct proto *proto_find(const char *name);
+const struct proto *proto_at(size_t i); /* table order is the order of sniffing */
+
+/*
+ * The client's way in (probe.c): connects to s->host:port, sends a 37-byte cookie
+ * ("WEIR/1;" + 145 random bits, which iperf3 takes as its own), and tells by the first bytes that
+ * come back which protocol answers; force NULL = either. Then s->proto is set and its connect
+ * was called. A peer that is neither is named (web server, SSH, iperf 2, silent, busy).
+ */
+int proto_dial(struct proto_session *s, const char *force, struct weir_err *e);
+bool proto_cookie_is_native(const char cookie[PROTO_COOKIE_LEN]);
+void proto_cookie_new(char cookie[PROTO_COOKIE_LEN]);
+/* Closes what the session still holds (control and untaken data sockets); s itself is the caller's. */
+void proto_session_fini(struct proto_session *s);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * serve: one unprivileged single-threaded front (listeners, sniffing, cookie table, admission,
+ * deadlines; no JSON, no cryptography) and one forked child per admitted test that runs the same
+ * session as the client. A hostile peer or a fault touches one test.
+ */
+#ifndef WEIR_SERVE_H
+#define WEIR_SERVE_H
+
+#include "base/base.h"
+#include "net/net.h"
+#include "proto/proto.h"
+
+struct serve_limits {
+	size_t tests;      /* at once; 0 = the default (64) */
+	size_t per_prefix; /* tests at once per /32 or /64; 0 = none */
+	size_t flows;      /* per test and direction; 0 = the default (1024; iperf3 clients 128) */
+	int64_t duration_ns;   /* 0 = none */
+	size_t pending;        /* connections without a complete cookie; default 2048 */
+	int64_t pending_ns;    /* default 10 s */
+	uint64_t memory_bytes; /* budget for windows x streams over all tests; default 1 GiB */
+};
+struct serve_cfg {
+	const char *bind_host; /* NULL = all */
+	int family;
+	uint16_t port;
+	const struct net_prefix *allow; /* beside on-link and private peers */
+	size_t n_allow;
+	bool public_mode;
+	bool one_off; /* exit after one test */
+	bool log_json;
+	struct serve_limits limits;
+	const char *user; /* to become after the listener is there; NULL = weir, nobody when root */
+	const char *psk;  /* pre-shared key of native clients, or NULL */
+	int64_t grace_ns; /* SIGTERM: running tests may finish for this long (default 5 s) */
+	int listen_fd;    /* already listening (socket activation), else -1 */
+	const char *facts; /* JSON object of this host */
+	int stop_fd;       /* readable: stop */
+	/* One complete log line (no newline), already safe. */
+	void (*log)(void *arg, const char *line);
+	/* After the listener is up and privileges are gone. */
+	void (*ready)(void *arg, const char *where);
+	void *arg;
+};
+/* Serves until stop_fd, or one test with one_off. 0, or the first fatal error. */
+int serve_run(const struct serve_cfg *cfg, struct weir_err *e);
+
+#endif
