@@ -19,6 +19,7 @@ struct cmd_more { /* a shared option set inside a command's config struct */
 	const size_t *n; /* points at the table's count */
 	size_t offset;   /* of its config within the command's */
 };
+
 /* A command that is not a measurement: one file, one row in main.c. */
 struct cmd {
 	const char *name;
@@ -26,9 +27,8 @@ struct cmd {
 	const char *usage;   /* "ID…" – what follows the options */
 	const struct opt *opts;
 	size_t n_opts, cfg_size;
-	const struct opt_set
-		*more; /* shared sets (cmd_db_set …), NULL-terminated by n = 0; may be NULL */
-	int (*run)(void *cfg); /* returns an exit code; options are parsed, defaults set */
+	const struct cmd_more *more; /* ended by a row without rows; may be NULL */
+	int (*run)(void *cfg);       /* returns an exit code; options are parsed, defaults set */
 };
 extern const struct cmd cmd_list, cmd_show, cmd_export, cmd_rm, cmd_tag, cmd_lab, cmd_serve,
 	cmd_completion, cmd_protocols;
