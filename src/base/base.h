@@ -43,7 +43,8 @@ struct weir_err {
 	char hint[160]; /* what would be right or what to try; may be "" */
 };
 
-/* Each returns -code, so `return err_set(...)` ends a function. e may be NULL. */
+/* Each returns -code, so `return err_set(...)` ends a function. e may be NULL; err_wrap and
+ * err_hint, which then know no code, return -EIO. */
 int err_set(struct weir_err *e, enum weir_domain domain, int code, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);
 /* errno as WEIR_OS: "<text>: <strerror>". Returns -errno_value. */
@@ -78,7 +79,7 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 void buf_repeat(struct buf *b, char c, size_t n);
 void buf_drop(struct buf *b, size_t n); /* removes n bytes at the front */
-char *buf_take(struct buf *b);          /* the caller frees; b is empty again */
+char *buf_take(struct buf *b); /* the caller frees; b is empty again; NULL if it had failed */
 /* Varints: 7 bits a byte, little end first; zigzag for signed. */
 void buf_uvarint(struct buf *b, uint64_t v);
 void buf_svarint(struct buf *b, int64_t v);
@@ -125,7 +126,7 @@ bool safe_is_utf8(const char *s, size_t n);
 /* Encoders on top of it, for one field each. */
 void safe_csv(struct buf *b, const char *src);      /* RFC 4180; leading = + - @ gets a ' */
 void safe_filename(struct buf *b, const char *src); /* [A-Za-z0-9._-], never leading . */
-void safe_markdown(struct buf *b, const char *src); /* | \ ` < > & * _ escaped */
+void safe_markdown(struct buf *b, const char *src); /* | \ ` < > & * _ [ ] escaped */
 
 /* ---- clocks (clk.c) ---------------------------------------------------- */
 
