@@ -99,6 +99,7 @@ enum model_warn_code {
 	WARN_FEWER_FLOWS, /* fewer flows than asked for */
 	WARN_STALL,       /* intervals without a byte */
 	WARN_CAP,         /* a server limit changed the request */
+	WARN_OTHER,       /* read from a newer version's file; the text has its code */
 	WARN_MAX
 };
 struct model_warn {
@@ -181,14 +182,25 @@ struct model_axis {
 	size_t n;
 	struct buf enc; /* per row: svarint t0 - previous t1, uvarint length, u8 flags */
 	int64_t last_t1;
+	uint32_t *frames; /* ids of its frames, in order */
+	size_t n_frames;
 };
+/*
+ * One column, only of the rows that have a value.
+ *   U64  uvarint
+ *   I64  svarint of the difference to the last value
+ *   F64  uvarint of (zigzag(difference) << 2 | s), where the value is a whole number of
+ *        1 (s = 1), 1e-6 (s = 2) or 1e-9 (s = 3) and the difference is to the last such number;
+ *        else 0 and 8 bytes little-endian. So seconds are best made as us / 1e6.
+ * Read with a cursor. A U64 above INT64_MAX and an F64 that is not finite are no values.
+ */
 struct model_col {
 	const struct model_metric *metric;
-	struct buf enc;   /* U64 uvarint, I64 svarint of the difference to the last
-					 * row, F64 8 bytes LE; only for rows with a value */
+	struct buf enc;
 	struct buf valid; /* a bit a row; empty while every row has a value */
-	int64_t last;     /* I64: the last value */
+	int64_t last;     /* I64: the last value; F64: the last whole number */
 };
+#define MODEL_COLS_MAX 64 /* columns a frame */
 struct model_frame {
 	uint32_t id, axis;
 	struct model_dims dims;
@@ -293,6 +305,23 @@ struct model_run {
 	struct model_priv *priv;   /* arena, string table, ext metrics */
 };
 #define MODEL_MEM_CAP ((size_t)64 << 20)
+
+/* The enumerations' words in JSON, in the order of the enumeration, ended by NULL (names.c). */
+extern const char *const model_kind_names[],
+	*const model_better_names[],
+		*const model_col_names[],
+			*const model_severity_names[],
+				*const model_state_names[],
+					*const model_bound_names[],
+						*const model_prov_names[],
+							*const model_stat_names[],
+								*const model_part_kind_names[],
+									*const model_outcome_names[],
+										*const model_clock_kind_names
+											[],
+												*const model_verdict_names
+													[];
+int model_name_find(const char *const *names, const char *name); /* value, or -ENOENT */
 
 /* start_real_ns makes the UUIDv7 time; rnd supplies its 10 random bytes (pure: no getrandom). */
 struct model_run *model_run_new(const char *kind, int64_t start_real_ns, const uint8_t rnd[10]);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The same quantity must have one name, one unit and one direction in every measurement, report
+ * and store. One row a metric; whoever needs another adds a row.
+ */
+#include "model/model.h"
+
+#include <string.h>
+
+#define COUNTER(name, unit, better, type, help)                                      \
+	{                                                                            \
+		name, UNIT_##unit, MODEL_COUNTER, MODEL_##better, MODEL_##type, help \
+	}
+#define GAUGE(name, unit, better, type, help)                                      \
+	{                                                                          \
+		name, UNIT_##unit, MODEL_GAUGE, MODEL_##better, MODEL_##type, help \
+	}
+#define RATE(name, unit, better, type, help)                                      \
+	{                                                                         \
+		name, UNIT_##unit, MODEL_RATE, MODEL_##better, MODEL_##type, help \
+	}
+
+/* clang-format off */
+static const struct model_metric metrics[] = {
+	RATE("goodput", BPS, HIGHER, F64, "application bytes received over time"),
+	RATE("throughput.sent", BPS, HIGHER, F64, "application bytes handed to the sender's kernel over time"),
+	COUNTER("bytes", BYTE, HIGHER, U64, "application bytes"),
+	GAUGE("duration", SECOND, NEITHER, F64, "length of the measured period"),
+	GAUGE("flows", NONE, NEITHER, I64, "flows that carried the load"),
+	GAUGE("jain", RATIO, HIGHER, F64, "Jain's fairness index over the flows' goodput"),
+
+	COUNTER("tcp.retransmits", NONE, LOWER, U64, "segments sent again"),
+	GAUGE("tcp.retransmit_share", RATIO, LOWER, F64, "segments sent again as share of all data segments sent"),
+	COUNTER("tcp.segments", NONE, NEITHER, U64, "data segments sent"),
+	GAUGE("tcp.rtt", SECOND, LOWER, F64, "smoothed round-trip time of the connection"),
+	GAUGE("tcp.rtt_idle", SECOND, LOWER, F64, "round-trip time before the load"),
+	GAUGE("tcp.rtt_loaded", SECOND, LOWER, F64, "round-trip time under load"),
+	GAUGE("tcp.rttvar", SECOND, LOWER, F64, "variation of the round-trip time, as TCP smooths it"),
+	GAUGE("tcp.min_rtt", SECOND, LOWER, F64, "smallest round-trip time that TCP has seen lately"),
+	GAUGE("tcp.cwnd", BYTE, NEITHER, I64, "congestion window"),
+	GAUGE("tcp.ssthresh", BYTE, NEITHER, I64, "slow-start threshold"),
+	GAUGE("tcp.snd_wnd", BYTE, NEITHER, I64, "window that the receiver offers"),
+	GAUGE("tcp.mss", BYTE, NEITHER, I64, "maximum segment size for sending"),
+	GAUGE("tcp.pmtu", BYTE, NEITHER, I64, "path MTU as the kernel knows it"),
+	RATE("tcp.delivery_rate", BPS, HIGHER, F64, "latest delivery rate by the kernel's estimate"),
+	RATE("tcp.pacing_rate", BPS, NEITHER, F64, "rate at which TCP paces its segments"),
+	GAUGE("tcp.reordering", NONE, LOWER, I64, "segments of reordering that TCP tolerates"),
+	COUNTER("tcp.reord_seen", NONE, LOWER, U64, "reordering events seen"),
+	GAUGE("tcp.lost", NONE, LOWER, I64, "segments that TCP holds for lost at the moment"),
+	COUNTER("tcp.delivered", NONE, HIGHER, U64, "data segments delivered, retransmissions included"),
+	COUNTER("tcp.delivered_ce", NONE, LOWER, U64, "data segments delivered with a congestion mark"),
+	COUNTER("tcp.busy_time", SECOND, NEITHER, F64, "time with data to send"),
+	COUNTER("tcp.rwnd_limited", SECOND, LOWER, F64, "time held back by the receiver's window"),
+	COUNTER("tcp.sndbuf_limited", SECOND, LOWER, F64, "time held back by the send buffer"),
+	COUNTER("tcp.bytes_acked", BYTE, HIGHER, U64, "bytes acknowledged"),
+	COUNTER("tcp.bytes_retrans", BYTE, LOWER, U64, "bytes sent again"),
+	GAUGE("tcp.notsent", BYTE, NEITHER, I64, "bytes in the send buffer that were never sent"),
+
+	GAUGE("cpu.total", RATIO, LOWER, F64, "processor time of the test, of one core"),
+	GAUGE("cpu.user", RATIO, LOWER, F64, "processor time in the program, of one core"),
+	GAUGE("cpu.system", RATIO, LOWER, F64, "processor time in the kernel for the program, of one core"),
+	COUNTER("cpu.seconds", SECOND, LOWER, F64, "processor seconds of the test"),
+	GAUGE("cpu.per_gb", SECOND, LOWER, F64, "processor seconds a gigabyte (1e9 bytes) of application data"),
+	GAUGE("cpu.core_max", RATIO, LOWER, F64, "busy share of the busiest core"),
+	GAUGE("cpu.softirq", RATIO, LOWER, F64, "processor time in software interrupts, of one core"),
+
+	COUNTER("zc.completions", NONE, NEITHER, U64, "zero-copy sends that the kernel reported complete"),
+	COUNTER("zc.copied", NONE, LOWER, U64, "zero-copy sends that the kernel copied after all"),
+	GAUGE("zc.copied_share", RATIO, LOWER, F64, "zero-copy completions that say the data was copied"),
+	COUNTER("app.calls", NONE, LOWER, U64, "system calls made for sending and receiving"),
+	GAUGE("window.snd", BYTE, NEITHER, I64, "send buffer in use by the kernel's account"),
+	GAUGE("window.rcv", BYTE, NEITHER, I64, "receive buffer in use by the kernel's account"),
+};
+/* clang-format on */
+
+const struct model_metric *model_metric(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(metrics); i++) {
+		if (!strcmp(metrics[i].name, name))
+			return &metrics[i];
+	}
+	return NULL;
+}
+
+const struct model_metric *model_metric_at(size_t i)
+{
+	return i < ARRAY_LEN(metrics) ? &metrics[i] : NULL;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What may be wrong with a result is a code, never a text that somebody has to match. One row a
+ * code; the event adds the case.
+ */
+#include "model/model.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct model_warn warns[WARN_MAX] = {
+	[WARN_OVERLAP] = {"overlap", MODEL_WARN, "other tests ran on the server at the same time"},
+	[WARN_LATE_SAMPLE] = {"late-sample", MODEL_NOTE, "an interval is over 10 % longer than asked for"},
+	[WARN_INTERRUPTED] = {"interrupted", MODEL_WARN, "the test was interrupted"},
+	[WARN_PEER_GONE] = {"peer-gone", MODEL_ERROR, "the peer vanished or closed early"},
+	[WARN_PEER_TERMINATED] = {"peer-terminated", MODEL_WARN, "the peer ended the test"},
+	[WARN_RECV_GT_SENT] = {"received-more-than-sent", MODEL_WARN, "the peer reports more received than was sent"},
+	[WARN_CC_FALLBACK] = {"cc-fallback", MODEL_WARN, "the congestion control in use is not the one asked for"},
+	[WARN_WINDOW_SHORT] = {"window-short", MODEL_WARN, "the socket buffer is smaller than asked for"},
+	[WARN_MSS_DIFFERS] = {"mss-differs", MODEL_WARN, "the segment size in use is not the one asked for"},
+	[WARN_ZC_COPIED] = {"zero-copy-copied", MODEL_NOTE, "the kernel copied data of zero-copy sends"},
+	[WARN_RX_TRUNC] = {"receive-truncated", MODEL_NOTE, "the receiver counted data without copying it"},
+	[WARN_MEMORY_CAP] = {"memory-cap", MODEL_WARN, "samples were dropped: the run's memory limit"},
+	[WARN_SHORT_RUN] = {"short-run", MODEL_WARN, "the measured period is under one second"},
+	[WARN_CLOCK_STEPPED] = {"clock-stepped", MODEL_WARN, "the clock was stepped during the test"},
+	[WARN_SENDER_ONLY] = {"sender-only", MODEL_WARN, "only the sender's figures are known"},
+	[WARN_PEER_FIGURE] = {"peer-figure", MODEL_WARN, "a figure told by the peer is implausible"},
+	[WARN_NOT_STORED] = {"not-stored", MODEL_WARN, "the run could not be stored"},
+	[WARN_INCOMPLETE] = {"incomplete", MODEL_WARN, "the run was cut off"},
+	[WARN_RATE_SHORT] = {"rate-short", MODEL_WARN, "the sender did not reach its rate"},
+	[WARN_FEWER_FLOWS] = {"fewer-flows", MODEL_WARN, "fewer flows ran than were asked for"},
+	[WARN_STALL] = {"stall", MODEL_WARN, "intervals without a byte"},
+	[WARN_CAP] = {"server-limit", MODEL_NOTE, "a limit of the server changed the request"},
+	[WARN_OTHER] = {"other", MODEL_WARN, "a warning that this version does not know"},
+};
+/* clang-format on */
+
+const struct model_warn *model_warn(enum model_warn_code c)
+{
+	return (unsigned)c < WARN_MAX ? &warns[c] : NULL;
+}
+
+int model_warn_find(const char *code)
+{
+	for (int i = 0; i < WARN_MAX; i++) {
+		if (!strcmp(warns[i].code, code))
+			return i;
+	}
+	return -ENOENT;
+}
