@@ -56,12 +56,15 @@ static const struct model_metric metrics[] = {
 	COUNTER("tcp.bytes_retrans", BYTE, LOWER, U64, "bytes sent again"),
 	GAUGE("tcp.notsent", BYTE, NEITHER, I64, "bytes in the send buffer that were never sent"),
 
+	GAUGE("ctl.rtt", SECOND, LOWER, F64, "round trip of a message on the control connection"),
+
 	GAUGE("cpu.total", RATIO, LOWER, F64, "processor time of the test, of one core"),
 	GAUGE("cpu.user", RATIO, LOWER, F64, "processor time in the program, of one core"),
 	GAUGE("cpu.system", RATIO, LOWER, F64, "processor time in the kernel for the program, of one core"),
 	COUNTER("cpu.seconds", SECOND, LOWER, F64, "processor seconds of the test"),
 	GAUGE("cpu.per_gb", SECOND, LOWER, F64, "processor seconds a gigabyte (1e9 bytes) of application data"),
 	GAUGE("cpu.core_max", RATIO, LOWER, F64, "busy share of the busiest core"),
+	GAUGE("cpu.thread_max", RATIO, LOWER, F64, "busy share of the busiest worker thread"),
 	GAUGE("cpu.softirq", RATIO, LOWER, F64, "processor time in software interrupts, of one core"),
 
 	COUNTER("zc.completions", NONE, NEITHER, U64, "zero-copy sends that the kernel reported complete"),
