@@ -307,20 +307,18 @@ struct model_run {
 #define MODEL_MEM_CAP ((size_t)64 << 20)
 
 /* The enumerations' words in JSON, in the order of the enumeration, ended by NULL (names.c). */
-extern const char *const model_kind_names[],
-	*const model_better_names[],
-		*const model_col_names[],
-			*const model_severity_names[],
-				*const model_state_names[],
-					*const model_bound_names[],
-						*const model_prov_names[],
-							*const model_stat_names[],
-								*const model_part_kind_names[],
-									*const model_outcome_names[],
-										*const model_clock_kind_names
-											[],
-												*const model_verdict_names
-													[];
+extern const char *const model_kind_names[];
+extern const char *const model_better_names[];
+extern const char *const model_col_names[];
+extern const char *const model_severity_names[];
+extern const char *const model_state_names[];
+extern const char *const model_bound_names[];
+extern const char *const model_prov_names[];
+extern const char *const model_stat_names[];
+extern const char *const model_part_kind_names[];
+extern const char *const model_outcome_names[];
+extern const char *const model_clock_kind_names[];
+extern const char *const model_verdict_names[];
 int model_name_find(const char *const *names, const char *name); /* value, or -ENOENT */
 
 /* start_real_ns makes the UUIDv7 time; rnd supplies its 10 random bytes (pure: no getrandom). */
@@ -335,7 +333,9 @@ const char *model_run_interned(const struct model_run *r, int64_t i); /* NULL if
 const struct model_metric *model_run_metric(struct model_run *r, const char *name, enum unit unit,
 					    enum model_col_type type);
 
-/* All adders return the new index, or -ENOMEM. */
+/* All adders return the new index, or -ENOMEM (-EINVAL for a frame with a metric twice or too many
+ * columns). A frame that comes when its axis has rows has no values there. A tag's key is unique:
+ * the last value stays. */
 int model_add_part(struct model_run *r, enum model_part_kind kind, uint32_t parent,
 		   const char *name, int64_t t0);
 void model_end_part(struct model_run *r, uint32_t part, int64_t t1, enum model_outcome o);
@@ -357,8 +357,10 @@ int model_add_verdict(struct model_run *r, const struct model_verdict *v);
 const struct model_summary *model_find(const struct model_run *r, const char *metric,
 				       enum model_stat stat, const struct model_dims *want,
 				       bool known_only);
-/* "goodput", "goodput:down", "tcp.rtt:p99": metric[:dim value or statistic]…; for --assert and
- * compare. The headline (STAT_VALUE or STAT_MEAN, receiver's view) is preferred. */
+/* "goodput", "goodput:down", "tcp.rtt:p99", "goodput:flow=3": metric[:word]…, a word being the
+ * value of an enumerated dimension, dim=value or a statistic; for --assert and compare. Only known
+ * summaries. Preferred: VALUE, then MEAN; no dimensions beside those asked for; the receiver's
+ * view, the near end. When only the direction would tell two apart, that is an error. */
 const struct model_summary *model_find_spec(const struct model_run *r, const char *spec,
 					    struct weir_err *e);
 
@@ -385,7 +387,7 @@ struct model_tick {
 /* Appends to axis and frames. -ENOSPC at the memory cap (an event was added, once). */
 int model_append(struct model_run *r, const struct model_tick *t);
 
-/* Walks stored ticks of one axis in order. */
+/* Walks stored ticks of one axis in order; void once the run grows. */
 struct model_cursor;
 struct model_cursor *model_cursor_new(const struct model_run *r, uint32_t axis);
 int model_cursor_next(struct model_cursor *c, const struct model_tick **t); /* 1, 0 at the end */
@@ -407,9 +409,11 @@ struct sink {
 	/* Frees the sink. 0, or the sink's own first error. */
 	int (*close)(struct sink *s, struct weir_err *e);
 };
-/* Fan-out: several sinks behind one; close closes all (the first error wins). */
+/* Fan-out: several sinks behind one; close closes all (the first error wins). The array is
+ * copied; a NULL function of a sink is skipped. NULL when out of memory (the caller keeps all). */
 struct sink *sink_tee(struct sink **take_sinks, size_t n);
-/* begin, then samples of all axes and events merged by time, then end. */
+/* begin, then samples of all axes (by t1 on clock 0) and events merged by time, events without
+ * a time, then end. 0 or -ENOMEM. */
 int model_replay(const struct model_run *r, struct sink *s);
 
 /* ---- JSON (codec.c, ndjson.c) --------------------------------------------- */
@@ -441,7 +445,8 @@ struct model_stats {
 	size_t n;
 	double mean, stddev, min, max, median;
 };
+/* stddev with n - 1 (0 for n < 2); all 0 for n = 0; median NaN when out of memory. */
 struct model_stats model_stats(const double *x, size_t n);
-double model_t_quantile(double p, double df); /* Student's t, two decimals beyond 1e-6 */
+double model_t_quantile(double p, double df); /* Student's t, 0 < p < 1, df >= 1; error < 1e-8 */
 
 #endif
