@@ -61,6 +61,8 @@ struct measure_serve {
 	bool pin;
 	int stop_fd;
 	bool overlap; /* another test runs already */
+	/* Non-zero once another test ran meanwhile: read at the end; NULL = not known. */
+	const _Atomic int *overlap_live;
 };
 int measure_serve_run(struct measure_serve *m, struct model_run **out, struct weir_err *e);
 
