@@ -23,6 +23,8 @@ struct lab {
 	struct sys_ns near, far;
 	struct sys_child server;
 	char peer4[16], peer6[40];
+	int stop_fd; /* set it after the start, e.g. to a signalfd: readable ends lab_run's
+			command by SIGTERM (SIGKILL 5 s later); -1 = none */
 };
 /* Builds it and waits until the server answers on 5201 (at most 5 s). */
 int lab_pair_start(struct lab *l, const struct lab_cfg *cfg, struct weir_err *e);

@@ -85,14 +85,16 @@ int sys_user_lookup(const char *name, uid_t *uid, gid_t *gid, struct weir_err *e
 struct sys_child {
 	pid_t pid;
 	int pidfd; /* -1 when the kernel has none */
-	int out;   /* read end of its stdout, -1 when not captured */
+	int out;   /* read end of its stdout, -1 when not captured; sys_child_stop closes it */
+	int64_t cpu_user_ns, cpu_sys_ns; /* set when it is reaped */
 };
 enum sys_child_flag {
 	SYS_CHILD_PIPE_OUT = 1,
 	SYS_CHILD_DIE_WITH_PARENT = 2,
 	SYS_CHILD_NULL_IN = 4,
 	SYS_CHILD_NEW_SESSION = 8,
-	SYS_CHILD_QUIET = 16 /* stdout and stderr to /dev/null */
+	SYS_CHILD_QUIET = 16,    /* stdout and stderr to /dev/null */
+	SYS_CHILD_OWN_SYSFS = 32 /* /sys of its network namespace, where that can be mounted */
 };
 /* execvp; extra_env: "K=V" strings, NULL-terminated, may be NULL; netns_fd/userns_fd -1 = own. */
 int sys_child_start(struct sys_child *c, char *const argv[], unsigned flags,
@@ -100,9 +102,8 @@ int sys_child_start(struct sys_child *c, char *const argv[], unsigned flags,
 /* Waits up to timeout_ns (< 0: no limit). The shell's status code (128+n for a signal), or
  * -ETIMEDOUT. */
 int sys_child_wait(struct sys_child *c, int64_t timeout_ns);
-/* SIGTERM, SIGKILL after grace_ns, reap. */
+/* SIGTERM, SIGKILL after grace_ns, reap; closes the descriptors. Also after a wait. */
 void sys_child_stop(struct sys_child *c, int64_t grace_ns);
-/* CPU seconds (user, system) of a reaped child are in the last wait: ns, 0 when unknown. */
 
 /* ---- namespaces (ns.c) --------------------------------------------------- */
 
