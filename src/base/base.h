@@ -282,13 +282,15 @@ enum opt_flag {
 	OPT_SECRET = 1,     /* redacted in JSON, help echo, process title, store, logs */
 	OPT_POSITIONAL = 2, /* taken by place, in table order; no letter */
 	OPT_REQUIRED = 4,
-	OPT_HIDDEN = 8,  /* works, not in help */
-	OPT_OPTARG = 16, /* the argument is optional (only as --name=value) */
-	OPT_REST = 32,   /* OPT_LIST positional that takes all that is left, also after -- */
-	OPT_FILE = 64,   /* completion offers file names */
+	OPT_HIDDEN = 8, /* works, not in help */
+	/* The argument is optional (only as --name=value); without it ENUM takes its second
+	 * choice, numbers their min, STR "", FUNC gets NULL. */
+	OPT_OPTARG = 16,
+	OPT_REST = 32, /* OPT_LIST positional that takes all that is left, also after -- */
+	OPT_FILE = 64, /* completion offers file names */
 };
 struct opt_list {
-	char **v;
+	char **v; /* v[n] is NULL, so that it can be an argv; NULL when empty */
 	size_t n;
 };
 struct opt {
@@ -312,7 +314,8 @@ struct opt_set {
 	size_t n;
 	void *cfg; /* NULL when only documentation is made */
 };
-/* All fields to their fallbacks. */
+/* All fields to their fallbacks; earlier values are not freed. FUNC fields without a fallback
+ * are left alone. */
 int opt_defaults(const struct opt_set *sets, size_t n, struct weir_err *e);
 /* argv[0] is skipped. Long, short (bundled), --name=value, "--", positionals anywhere.
  * An error names the option, the value and what would be right (domain USAGE). `-h`/`--help`
@@ -326,10 +329,12 @@ int opt_from_json(const struct opt_set *sets, size_t n, const struct js *obj, st
 /* Members for every option that differs from its fallback, in base units; SECRET as "***". */
 void opt_to_json(const struct opt_set *sets, size_t n, struct jw *w);
 void opt_fini(const struct opt_set *sets, size_t n);
-/* Documentation from the same rows. usage: "weir tcp [options] HOST". */
+/* Documentation from the same rows. opt_usage() gives "[options] HOST [FILE...]". */
+void opt_usage(struct buf *b, const struct opt_set *sets, size_t n);
 void opt_help(struct buf *b, const struct opt_set *sets, size_t n);
 void opt_man(struct buf *b, const struct opt_set *sets, size_t n); /* scdoc section */
-/* For completion: command "name" with its sets; emit the case arm of one command. */
+/* For completion: command "name" with its sets; emit the case arm of one command. The bash
+ * arm sets opts, places, and after a look at $prev kind and words (see optdoc.c). */
 void opt_complete_bash(struct buf *b, const char *cmd, const struct opt_set *sets, size_t n);
 void opt_complete_zsh(struct buf *b, const char *cmd, const char *what, const struct opt_set *sets,
 		      size_t n);

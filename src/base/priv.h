@@ -12,4 +12,13 @@ void jw_put_string(struct buf *b, const char *s, size_t n);
 /* A JSON number, or null for NaN and the infinities. */
 void jw_put_f64(struct buf *b, double v);
 
+/* A walk over the rows of all sets, in order; start with {0}. */
+struct opt_ref {
+	size_t set, row, count;
+	size_t index; /* of this row among all */
+	const struct opt *o;
+	void *field; /* NULL when the set has no config struct */
+};
+bool opt_next(const struct opt_set *sets, size_t n, struct opt_ref *r);
+
 #endif
