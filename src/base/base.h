@@ -76,7 +76,7 @@ void buf_put(struct buf *b, const void *p, size_t n);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 void buf_repeat(struct buf *b, char c, size_t n);
 void buf_drop(struct buf *b, size_t n); /* removes n bytes at the front */
 char *buf_take(struct buf *b); /* the caller frees; b is empty again; NULL if it had failed */

@@ -51,7 +51,7 @@ static void put_metavar(struct buf *b, const struct opt *o)
 	if (choices_in_metavar(o))
 		put_choices(b, o, "|");
 	else
-		buf_puts(b, o->metavar ? o->metavar : "VALUE");
+		buf_puts(b, opt_metavar(o));
 }
 
 /* The help text with what the table knows beside it. */
@@ -338,7 +338,7 @@ static void put_zsh_text(struct buf *b, const char *s)
 static void put_zsh_action(struct buf *b, const struct opt *o)
 {
 	buf_putc(b, ':');
-	put_zsh_text(b, o->metavar ? o->metavar : "VALUE");
+	put_zsh_text(b, opt_metavar(o));
 	buf_putc(b, ':');
 	if (o->flags & OPT_REST)
 		buf_puts(b, "_normal");
@@ -394,7 +394,7 @@ static void put_zsh_place(struct buf *b, const struct opt *o, int place)
 {
 	buf_puts(b, " \\\n\t\t\t'");
 	if (o->type == OPT_LIST)
-		buf_putc(b, '*');
+		buf_puts(b, o->flags & OPT_REST ? "*:" : "*");
 	else
 		buf_printf(b, "%d", place);
 	if (!(o->flags & OPT_REQUIRED) && o->type != OPT_LIST)
