@@ -18,6 +18,7 @@ struct measure_ctx {
 	int stop_fd;       /* readable: end properly and report; -1 = none */
 	const struct model_kv *tags;
 	size_t n_tags;
+	const char *psk;       /* pre-shared key for native peers, or NULL */
 	struct model_run *run; /* set by run(); the caller frees */
 };
 struct measure {
@@ -44,10 +45,13 @@ struct measure_session {
 	int64_t run_start_ns; /* CLOCK_MONOTONIC zero of the run's times */
 	unsigned workers;     /* 0 = by itself */
 	bool pin;
+	/* Server: non-zero once another test ran at the same time; NULL = not known. */
+	const _Atomic int *overlap;
 };
 /*
  * Runs one test to its end: engine, sampler, control events, results, summaries of both ends.
- * `name` is the load part's name. 0 also when it was cut short (events say why); a negative
+ * `name` is the load part's name. A client's caller begins and ends the sink; a server's sink is
+ * the wire, ended here before the results are exchanged. 0 also when it was cut short (events say why); a negative
  * errno when there is no result.
  */
 int measure_session_run(struct measure_session *ms, const char *name, struct weir_err *e);
@@ -60,9 +64,8 @@ struct measure_serve {
 	unsigned workers;
 	bool pin;
 	int stop_fd;
-	bool overlap; /* another test runs already */
-	/* Non-zero once another test ran meanwhile: read at the end; NULL = not known. */
-	const _Atomic int *overlap_live;
+	/* Non-zero while or once another test ran at the same time; NULL = not known. */
+	const _Atomic int *overlap;
 };
 int measure_serve_run(struct measure_serve *m, struct model_run **out, struct weir_err *e);
 

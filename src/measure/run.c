@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What every measurement's run begins with, and the one way to add an event: to the run and to
+ * whoever listens.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "host/host.h"
+#include "measure/priv.h"
+
+struct model_run *measure_run_new(const char *kind, const struct model_kv *tags, size_t n_tags)
+{
+	struct buf facts = {0};
+	uint8_t rnd[10];
+	struct model_run *run;
+
+	clk_random(rnd, sizeof(rnd));
+	run = model_run_new(kind, clk_real_ns(), rnd);
+	if (!run)
+		return NULL;
+	run->host[MODEL_NEAR].tool = "weir";
+	run->host[MODEL_NEAR].version = weir_version;
+	host_facts(&facts, NULL);
+	if (facts.len && !facts.failed)
+		run->host[MODEL_NEAR].facts = model_run_str(run, facts.data);
+	buf_fini(&facts);
+	for (size_t i = 0; i < n_tags; i++)
+		model_add_tag(run, tags[i].k, tags[i].v);
+	model_add_clock(run, MODEL_NEAR, CLOCK_KIND_MONO);
+	return run;
+}
+
+void measure_event(struct model_run *run, struct sink *sink, uint32_t part,
+		   enum model_warn_code code, int64_t t, const char *fmt, ...)
+{
+	char text[SAFE_MAX] = "";
+	va_list ap;
+	int i;
+
+	if (fmt) {
+		va_start(ap, fmt);
+		vsnprintf(text, sizeof(text), fmt, ap);
+		va_end(ap);
+	}
+	i = model_add_event(run, part, code, &DIMS_NONE, t, text[0] ? text : NULL);
+	if (i >= 0 && sink && sink->event)
+		sink->event(sink, run, &run->events[i]);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Readings of the engine are cumulative structs; a run holds deltas and gauges in columns. This
+ * file is the one table between the two: a row a column, with where it lies in the struct.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/priv.h"
+
+enum col_view { VIEW_SENDER = 1, VIEW_RECEIVER = 2, VIEW_BOTH = 3 };
+enum col_op {
+	OP_DELTA, /* difference to the last reading */
+	OP_VALUE, /* as it stands */
+	OP_MSS,   /* in segments: times the sending MSS */
+};
+
+struct column {
+	const char *metric;
+	uint8_t views; /* enum col_view */
+	uint8_t op;    /* enum col_op */
+	uint8_t size;  /* bytes of the field */
+	uint16_t off;  /* in struct net_flow_sample */
+	int need;      /* length of TCP_INFO that has the field; 0 = not of TCP_INFO */
+	double scale;  /* to the base unit, for real-valued columns */
+};
+
+#define OFF(field)  offsetof(struct net_flow_sample, field)
+#define SIZE(field) sizeof(((struct net_flow_sample *)0)->field)
+#define OWN(name, views, op, field)                            \
+	{                                                      \
+		name, views, op, SIZE(field), OFF(field), 0, 1 \
+	}
+#define TCPI(name, op, field, scale)                                                 \
+	{                                                                            \
+		name, VIEW_SENDER, op, SIZE(info.field), OFF(info.field),            \
+			(int)(OFF(info.field) - OFF(info) + SIZE(info.field)), scale \
+	}
+
+static const struct column columns[] = {
+	OWN("bytes", VIEW_BOTH, OP_DELTA, bytes),
+	OWN("app.calls", VIEW_BOTH, OP_DELTA, calls),
+	TCPI("tcp.retransmits", OP_DELTA, total_retrans, 1),
+	TCPI("tcp.segments", OP_DELTA, data_segs_out, 1),
+	TCPI("tcp.delivered_ce", OP_DELTA, delivered_ce, 1),
+	TCPI("tcp.bytes_acked", OP_DELTA, bytes_acked, 1),
+	TCPI("tcp.rtt", OP_VALUE, rtt_us, 1e-6),
+	TCPI("tcp.rttvar", OP_VALUE, rttvar_us, 1e-6),
+	TCPI("tcp.min_rtt", OP_VALUE, min_rtt_us, 1e-6),
+	TCPI("tcp.cwnd", OP_MSS, snd_cwnd, 1),
+	TCPI("tcp.ssthresh", OP_MSS, snd_ssthresh, 1),
+	TCPI("tcp.snd_wnd", OP_VALUE, snd_wnd, 1),
+	TCPI("tcp.mss", OP_VALUE, snd_mss, 1),
+	TCPI("tcp.pmtu", OP_VALUE, pmtu, 1),
+	TCPI("tcp.delivery_rate", OP_VALUE, delivery_rate, 8),
+	TCPI("tcp.pacing_rate", OP_VALUE, pacing_rate, 8),
+	TCPI("tcp.busy_time", OP_DELTA, busy_time_us, 1e-6),
+	TCPI("tcp.rwnd_limited", OP_DELTA, rwnd_limited_us, 1e-6),
+	TCPI("tcp.sndbuf_limited", OP_DELTA, sndbuf_limited_us, 1e-6),
+	TCPI("tcp.reordering", OP_VALUE, reordering, 1),
+	TCPI("tcp.lost", OP_VALUE, lost, 1),
+	TCPI("tcp.notsent", OP_VALUE, notsent_bytes, 1),
+	OWN("zc.copied", VIEW_SENDER, OP_DELTA, zc_copied),
+};
+
+static const char *const cpu_columns[] = {"cpu.total", "cpu.user", "cpu.system", "cpu.thread_max"};
+
+#define N_COLUMNS     ARRAY_LEN(columns)
+#define N_CPU         ARRAY_LEN(cpu_columns)
+#define SSTHRESH_NONE 0x7fffffff /* TCP has not left its first slow start */
+#define PACING_NONE   UINT64_MAX
+
+struct measure_recorder {
+	struct model_run *run;
+	const struct measure_flow *flows;
+	size_t n;
+	int64_t run_start_ns;
+	int64_t axis;  /* of the present phase; -1 = none yet */
+	int64_t frame; /* its first frame */
+	bool omitted;
+	struct net_tick *last;
+	struct model_row *rows;    /* a row a flow and one for the processor */
+	union model_value *values; /* N_COLUMNS a row */
+};
+
+static uint64_t field_u64(const struct net_flow_sample *s, const struct column *c)
+{
+	const char *p = (const char *)s + c->off;
+	uint64_t v = 0;
+
+	if (c->size == sizeof(uint8_t)) {
+		v = *(const uint8_t *)p;
+	} else if (c->size == sizeof(uint32_t)) {
+		uint32_t w;
+
+		memcpy(&w, p, sizeof(w));
+		v = w;
+	} else if (c->size == sizeof(uint64_t)) {
+		memcpy(&v, p, sizeof(v));
+	}
+	return v;
+}
+
+static bool field_known(const struct net_flow_sample *s, const struct column *c, uint64_t raw)
+{
+	if (c->need > s->info_len)
+		return false;
+	if (c->op == OP_MSS && (raw == SSTHRESH_NONE || !s->info.snd_mss))
+		return false;
+	if (c->need && raw == PACING_NONE)
+		return false;
+	/* The kernel gives ~0 microseconds until it has a sample. */
+	return !(c->off == OFF(info.min_rtt_us) && raw == UINT32_MAX);
+}
+
+static bool column_value(const struct column *c, const struct net_flow_sample *now,
+			 const struct net_flow_sample *then, const struct model_metric *m,
+			 union model_value *v)
+{
+	uint64_t raw = field_u64(now, c);
+
+	if (!field_known(now, c, raw))
+		return false;
+	if (c->op == OP_DELTA) {
+		uint64_t old = then && c->need <= then->info_len ? field_u64(then, c) : 0;
+
+		raw = raw >= old ? raw - old : 0;
+	} else if (c->op == OP_MSS) {
+		raw *= now->info.snd_mss;
+	}
+	switch (m->type) {
+	case MODEL_U64:
+		v->u = raw;
+		break;
+	case MODEL_I64:
+		v->i = raw > INT64_MAX ? INT64_MAX : (int64_t)raw;
+		break;
+	case MODEL_F64:
+		v->f = (double)raw * c->scale;
+		break;
+	}
+	return true;
+}
+
+int measure_recorder_new(struct model_run *run, const struct measure_flow *flows, size_t n,
+			 int64_t run_start_ns, struct measure_recorder **out)
+{
+	struct measure_recorder *rec = calloc(1, sizeof(*rec));
+
+	if (!rec)
+		return -ENOMEM;
+	rec->run = run;
+	rec->flows = flows;
+	rec->n = n;
+	rec->run_start_ns = run_start_ns;
+	rec->axis = -1;
+	rec->rows = calloc(n + 1, sizeof(*rec->rows));
+	rec->values = calloc((n + 1) * N_COLUMNS, sizeof(*rec->values));
+	if (!rec->rows || !rec->values) {
+		measure_recorder_free(rec);
+		return -ENOMEM;
+	}
+	*out = rec;
+	return 0;
+}
+
+void measure_recorder_free(struct measure_recorder *rec)
+{
+	if (!rec)
+		return;
+	net_tick_free(rec->last);
+	free(rec->rows);
+	free(rec->values);
+	free(rec);
+}
+
+const struct net_tick *measure_recorder_last(const struct measure_recorder *rec)
+{
+	return rec->last;
+}
+
+/* The columns of a flow of this view, in table order. */
+static size_t view_columns(bool sender, const struct column *out[N_COLUMNS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		if (columns[i].views & (sender ? VIEW_SENDER : VIEW_RECEIVER))
+			out[n++] = &columns[i];
+	}
+	return n;
+}
+
+static int add_flow_frame(struct measure_recorder *rec, uint32_t axis, size_t flow)
+{
+	const struct measure_flow *f = &rec->flows[flow];
+	const struct column *cols[N_COLUMNS];
+	const struct model_metric *metrics[N_COLUMNS];
+	size_t n = view_columns(f->sender, cols);
+	struct model_dims d = DIMS_NONE;
+
+	for (size_t i = 0; i < n; i++)
+		metrics[i] = model_metric(cols[i]->metric);
+	d = model_dims_with(d, DIM_FLOW, (int64_t)flow);
+	d = model_dims_with(d, DIM_DIR, f->dir);
+	d = model_dims_with(d, DIM_VIEW, f->sender ? MODEL_SENDER : MODEL_RECEIVER);
+	d = model_dims_with(d, DIM_END, MODEL_NEAR);
+	return model_add_frame(rec->run, axis, &d, metrics, n);
+}
+
+static int add_cpu_frame(struct measure_recorder *rec, uint32_t axis)
+{
+	const struct model_metric *metrics[N_CPU];
+	struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
+
+	for (size_t i = 0; i < N_CPU; i++)
+		metrics[i] = model_metric(cpu_columns[i]);
+	return model_add_frame(rec->run, axis, &d, metrics, N_CPU);
+}
+
+int measure_recorder_phase(struct measure_recorder *rec, uint32_t part, bool omitted)
+{
+	int axis = model_add_axis(rec->run, part, 0);
+	int frame = 0;
+
+	if (axis < 0)
+		return axis;
+	for (size_t i = 0; i < rec->n; i++) {
+		frame = add_flow_frame(rec, (uint32_t)axis, i);
+		if (frame < 0)
+			return frame;
+		if (i == 0)
+			rec->frame = frame;
+	}
+	frame = add_cpu_frame(rec, (uint32_t)axis);
+	if (frame < 0)
+		return frame;
+	if (rec->n == 0)
+		rec->frame = frame;
+	rec->axis = axis;
+	rec->omitted = omitted;
+	return 0;
+}
+
+static void fill_flow(struct measure_recorder *rec, const struct net_tick *t, size_t flow)
+{
+	const struct column *cols[N_COLUMNS];
+	struct model_row *row = &rec->rows[flow];
+	union model_value *v = &rec->values[flow * N_COLUMNS];
+	size_t n = view_columns(rec->flows[flow].sender, cols);
+
+	*row = (struct model_row){.frame = (uint32_t)rec->frame + (uint32_t)flow, .v = v};
+	for (size_t i = 0; i < n; i++) {
+		if (column_value(cols[i], &t->s[flow], rec->last ? &rec->last->s[flow] : NULL,
+				 model_metric(cols[i]->metric), &v[i]))
+			row->valid |= 1ULL << i;
+	}
+}
+
+static void fill_cpu(struct measure_recorder *rec, const struct net_tick *t)
+{
+	const struct net_cpu_sample *a = rec->last ? &rec->last->cpu : NULL, *b = &t->cpu;
+	struct model_row *row = &rec->rows[rec->n];
+	union model_value *v = &rec->values[rec->n * N_COLUMNS];
+	double dt = (double)(t->t1 - t->t0);
+
+	*row = (struct model_row){.frame = (uint32_t)rec->frame + (uint32_t)rec->n, .v = v};
+	if (!a || dt <= 0)
+		return;
+	v[0].f = (double)(b->process_ns - a->process_ns) / dt;
+	v[1].f = (double)(b->user_ns - a->user_ns) / dt;
+	v[2].f = (double)(b->system_ns - a->system_ns) / dt;
+	v[3].f = (double)(b->worker_max_ns - a->worker_max_ns) / dt;
+	row->valid = (1ULL << N_CPU) - 1;
+}
+
+int measure_recorder_tick(struct measure_recorder *rec, struct net_tick *take_tick,
+			  int64_t nominal_ns, struct sink *sink)
+{
+	struct net_tick *t = take_tick;
+	struct model_tick mt = {.axis = (uint32_t)rec->axis,
+				.t0 = t->t0 - rec->run_start_ns,
+				.t1 = t->t1 - rec->run_start_ns,
+				.rows = rec->rows,
+				.n_rows = rec->n + 1};
+	int rc = 0;
+
+	if (rec->axis >= 0 && t->t1 > t->t0) {
+		for (size_t i = 0; i < rec->n; i++)
+			fill_flow(rec, t, i);
+		fill_cpu(rec, t);
+		mt.flags = (rec->omitted ? ROW_OMITTED : 0) | (t->late ? ROW_LATE : 0);
+		if (nominal_ns > 0 && t->t1 - t->t0 < nominal_ns - nominal_ns / 20)
+			mt.flags |= ROW_SHORT;
+		rc = model_append(rec->run, &mt);
+		if (sink && rc != -ENOMEM)
+			sink->sample(sink, rec->run, &mt);
+	}
+	net_tick_free(rec->last);
+	rec->last = t;
+	return rc == -ENOSPC ? 0 : rc;
+}

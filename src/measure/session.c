@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One test from open sockets to results, the same for client and server: the engine moves the
+ * data, the sampler reads it, the protocol says when to begin and end, and this file's one loop
+ * waits for whichever speaks next. It is the only place that knows all of them.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/priv.h"
+
+#define SERVER_GRACE_NS    (40 * NSEC_PER_SEC) /* iperf3's own margin over the agreed time */
+#define DRAIN_NS           NSEC_PER_SEC
+#define PING_NS            (100 * NSEC_PER_MSEC)
+#define SERVER_INTERVAL_NS NSEC_PER_SEC /* for clients that do not say theirs */
+
+enum phase { PHASE_OMIT, PHASE_LOAD, PHASE_DONE };
+
+struct session {
+	struct measure_session *ms;
+	struct proto_session *ps;
+	const struct flow_plan *plan;
+	struct measure_flow *flows;
+	struct net_engine *en;
+	struct net_sampler *sm;
+	struct measure_recorder *rec;
+	struct net_tick *base, *last; /* readings at the load's two ends; copies */
+	struct hist *ctl_rtt, *tcp_rtt[2];
+	enum phase phase;
+	uint32_t part_omit, part_load;
+	const char *load_name;
+	int64_t interval_ns, go_ns, omit_end_ns, load_end_ns, ping_ns;
+	bool peer_ended, stopped, gone;
+	struct weir_err peer_err;
+};
+
+static bool is_client(const struct session *s)
+{
+	return s->ps->role == PROTO_CLIENT;
+}
+
+static int64_t run_time(const struct session *s, int64_t mono_ns)
+{
+	return mono_ns - s->ms->run_start_ns;
+}
+
+/* ---- opening -------------------------------------------------------------------- */
+
+static int add_flows(struct session *s, struct weir_err *e)
+{
+	for (size_t i = 0; i < s->plan->n; i++) {
+		const struct flow_spec *spec = &s->plan->flows[i];
+		struct measure_flow *f = &s->flows[i];
+		int fd = s->ps->fds[i];
+
+		f->dir = spec->dir == NET_UP ? MODEL_UP : MODEL_DOWN;
+		f->sender = (spec->dir == NET_UP) == is_client(s);
+		net_tcp_applied(fd, spec, &f->applied);
+		s->ps->fds[i] = -1;
+		int rc = net_engine_add(s->en, fd, spec, f->sender, e);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int open_engine(struct session *s, struct weir_err *e)
+{
+	struct net_engine_cfg cfg = {.workers = s->ms->workers, .pin = s->ms->pin};
+	int rc;
+
+	/* The end that sends keeps the count exact; a client that only receives ends by it. */
+	cfg.limit_bytes = s->plan->bytes;
+	cfg.limit_blocks = s->plan->blocks;
+	rc = net_engine_new(&cfg, &s->en, e);
+	if (rc < 0)
+		return rc;
+	rc = add_flows(s, e);
+	if (rc < 0)
+		return rc;
+	rc = net_engine_prepare(s->en, e);
+	if (rc < 0)
+		return rc;
+	rc = net_sampler_new(s->en, s->interval_ns, &s->sm, e);
+	if (rc < 0)
+		return rc;
+	return measure_recorder_new(s->ms->run, s->flows, s->plan->n, s->ms->run_start_ns, &s->rec);
+}
+
+/* What the kernel made of the wishes, once a direction: events, and the load part's params. */
+static void note_applied(struct session *s)
+{
+	const struct flow_spec *spec = &s->plan->flows[0];
+	const struct net_applied *a = &s->flows[0].applied;
+
+	if (a->cc_refused)
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_CC_FALLBACK,
+			      MODEL_NO_TIME, "asked for %s, in use: %s", spec->cc, a->cc);
+	if (a->window_short)
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_WINDOW_SHORT,
+			      MODEL_NO_TIME,
+			      "asked for %llu bytes, the kernel gave %llu to send and %llu to "
+			      "receive (net.core.wmem_max, rmem_max)",
+			      (unsigned long long)spec->window, (unsigned long long)a->sndbuf,
+			      (unsigned long long)a->rcvbuf);
+	for (size_t i = 0; i < s->plan->n; i++) {
+		if (!s->flows[i].sender && s->plan->flows[i].rx_trunc) {
+			measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_RX_TRUNC,
+				      MODEL_NO_TIME, NULL);
+			break;
+		}
+	}
+}
+
+static void load_params(struct session *s)
+{
+	struct buf b = {0};
+	struct jw w = jw_init(&b);
+
+	jw_obj(&w, NULL);
+	jw_str(&w, "congestion", s->flows[0].applied.cc);
+	jw_u64(&w, "mss", s->flows[0].applied.mss);
+	jw_u64(&w, "sndbuf", s->flows[0].applied.sndbuf);
+	jw_u64(&w, "rcvbuf", s->flows[0].applied.rcvbuf);
+	jw_u64(&w, "workers", net_engine_workers(s->en));
+	jw_end_obj(&w);
+	if (!b.failed)
+		s->ms->run->parts[s->part_load].params = model_run_str(s->ms->run, b.data);
+	buf_fini(&b);
+}
+
+/* The control connection carries no load yet: its own estimate is the idle round trip. */
+static void note_idle_rtt(struct session *s)
+{
+	struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
+	struct net_tcp_info info;
+	int len = net_tcp_info_get(s->ps->ctl_fd, &info);
+	uint32_t us = 0;
+
+	if (len > 0 && NET_HAS((size_t)len, min_rtt_us) && info.min_rtt_us != UINT32_MAX)
+		us = info.min_rtt_us;
+	else if (len > 0 && NET_HAS((size_t)len, rtt_us))
+		us = info.rtt_us;
+	if (us)
+		measure_value(s->ms->run, s->part_load, "tcp.rtt_idle", d, STAT_VALUE,
+			      MODEL_MEASURED, (double)us * 1e-6);
+}
+
+/* ---- samples -------------------------------------------------------------------- */
+
+static struct net_tick *tick_copy(const struct net_tick *t)
+{
+	size_t size = sizeof(*t) + t->n * sizeof(t->s[0]);
+	struct net_tick *c = malloc(size);
+
+	if (c)
+		memcpy(c, t, size);
+	return c;
+}
+
+static void record_rtts(struct session *s, const struct net_tick *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct net_flow_sample *f = &t->s[i];
+
+		if (s->phase == PHASE_LOAD && s->flows[i].sender && f->info.rtt_us &&
+		    NET_HAS((size_t)f->info_len, rtt_us) && s->tcp_rtt[s->flows[i].dir])
+			hist_record(s->tcp_rtt[s->flows[i].dir], f->info.rtt_us * 1000ULL);
+	}
+}
+
+static void take_ticks(struct session *s)
+{
+	struct net_tick *t;
+
+	while ((t = net_sampler_next(s->sm))) {
+		record_rtts(s, t);
+		if (t->late)
+			measure_event(s->ms->run, s->ms->sink,
+				      s->phase == PHASE_OMIT ? s->part_omit : s->part_load,
+				      WARN_LATE_SAMPLE, run_time(s, t->t1), NULL);
+		measure_recorder_tick(s->rec, t, s->interval_ns, s->ms->sink);
+	}
+}
+
+/* Ends the present phase with a reading; a copy of it goes to *keep. Returns its time. */
+static int64_t cut(struct session *s, struct net_tick **keep)
+{
+	int64_t t = net_sampler_cut(s->sm);
+
+	take_ticks(s);
+	if (keep && measure_recorder_last(s->rec)) {
+		free(*keep);
+		*keep = tick_copy(measure_recorder_last(s->rec));
+	}
+	return t;
+}
+
+static int begin_phase(struct session *s, enum phase phase, int64_t now)
+{
+	bool omit = phase == PHASE_OMIT;
+	int part = model_add_part(s->ms->run, PART_PHASE, MODEL_NO_PART,
+				  omit ? "omit" : s->load_name, run_time(s, now));
+
+	if (part < 0)
+		return part;
+	s->phase = phase;
+	*(omit ? &s->part_omit : &s->part_load) = (uint32_t)part;
+	return measure_recorder_phase(s->rec, (uint32_t)part, omit);
+}
+
+static int begin_load(struct session *s, int64_t now)
+{
+	int rc = begin_phase(s, PHASE_LOAD, now);
+
+	if (rc < 0)
+		return rc;
+	load_params(s);
+	note_idle_rtt(s);
+	note_applied(s);
+	if (s->plan->duration_ns)
+		s->load_end_ns = now + s->plan->duration_ns;
+	else
+		s->load_end_ns = INT64_MAX;
+	if (!is_client(s) && s->load_end_ns != INT64_MAX)
+		s->load_end_ns += SERVER_GRACE_NS;
+	return 0;
+}
+
+static int go(struct session *s, struct weir_err *e)
+{
+	int rc;
+
+	s->go_ns = clk_mono_ns();
+	rc = net_sampler_start(s->sm, s->go_ns, e);
+	if (rc < 0)
+		return rc;
+	s->go_ns = cut(s, &s->base);
+	net_engine_go(s->en);
+	s->ping_ns = s->go_ns;
+	s->omit_end_ns = s->go_ns + s->plan->omit_ns;
+	if (s->plan->omit_ns > 0)
+		return begin_phase(s, PHASE_OMIT, s->go_ns);
+	return begin_load(s, s->go_ns);
+}
+
+/* ---- the loop ------------------------------------------------------------------- */
+
+static void on_stop(struct session *s)
+{
+	s->stopped = true;
+	s->ps->stop_fd = -1; /* seen: what follows is bounded by deadlines */
+	measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_INTERRUPTED,
+		      run_time(s, clk_mono_ns()), NULL);
+	if (!is_client(s))
+		s->ps->proto->say(s->ps, PROTO_SAY_STOPPED);
+}
+
+static void on_control(struct session *s)
+{
+	enum proto_event ev = PROTO_EV_NONE;
+	int rc = s->ps->proto->on_control(s->ps, &ev, &s->peer_err);
+	int64_t rtt;
+
+	if (rc < 0 && ev == PROTO_EV_NONE)
+		ev = PROTO_EV_GONE;
+	if (s->ps->proto->pong && (rtt = s->ps->proto->pong(s->ps)) > 0 && s->phase == PHASE_LOAD &&
+	    s->ctl_rtt)
+		hist_record(s->ctl_rtt, (uint64_t)rtt);
+	switch (ev) {
+	case PROTO_EV_NONE:
+		return;
+	case PROTO_EV_END:
+		s->peer_ended = true;
+		return;
+	case PROTO_EV_TERMINATED:
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_TERMINATED,
+			      run_time(s, clk_mono_ns()), NULL);
+		break;
+	case PROTO_EV_ERROR:
+	case PROTO_EV_GONE:
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_GONE,
+			      run_time(s, clk_mono_ns()), "%s", s->peer_err.msg);
+		break;
+	}
+	s->gone = true;
+}
+
+static void send_ping(struct session *s, int64_t now)
+{
+	if (s->plan->probe == FLOW_PROBE_NONE || !s->ps->proto->ping || !is_client(s)) {
+		s->ping_ns = INT64_MAX;
+		return;
+	}
+	if (now < s->ping_ns)
+		return;
+	s->ps->proto->ping(s->ps);
+	s->ping_ns = now + PING_NS;
+}
+
+static int poll_timeout_ms(const struct session *s, int64_t now)
+{
+	int64_t until = s->phase == PHASE_OMIT ? s->omit_end_ns : s->load_end_ns;
+
+	if (s->ping_ns < until)
+		until = s->ping_ns;
+	if (until == INT64_MAX)
+		return 1000;
+	if (until <= now)
+		return 0;
+	until = (until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+	return until > 1000 ? 1000 : (int)until;
+}
+
+static int end_omit(struct session *s)
+{
+	int64_t t = cut(s, &s->base);
+
+	model_end_part(s->ms->run, s->part_omit, run_time(s, t), OUTCOME_COMPLETE);
+	return begin_load(s, t);
+}
+
+static int run_loop(struct session *s)
+{
+	struct pollfd p[] = {
+		{.fd = s->ps->ctl_fd, .events = POLLIN},
+		{.fd = net_sampler_fd(s->sm), .events = POLLIN},
+		{.fd = net_engine_done_fd(s->en), .events = POLLIN},
+		{.fd = s->ms->stop_fd, .events = POLLIN},
+	};
+	int rc = 0;
+
+	while (rc >= 0 && !s->peer_ended && !s->gone && !s->stopped) {
+		int64_t now = clk_mono_ns();
+
+		if (s->phase == PHASE_OMIT && now >= s->omit_end_ns)
+			rc = end_omit(s);
+		if (s->phase == PHASE_LOAD && now >= s->load_end_ns)
+			break;
+		send_ping(s, now);
+		if (poll(p, ARRAY_LEN(p), poll_timeout_ms(s, clk_mono_ns())) < 0)
+			continue;
+		if (p[1].revents)
+			take_ticks(s);
+		if (p[0].revents)
+			on_control(s);
+		if (p[3].revents)
+			on_stop(s);
+		if (p[2].revents) {
+			/* A server's flows may end before the client says so. */
+			if (is_client(s))
+				break;
+			p[2].fd = -1;
+		}
+	}
+	return rc;
+}
+
+/* ---- ending --------------------------------------------------------------------- */
+
+/* Data of a byte-counted test may still be on its way when the end is announced. */
+static void drain_counted(struct session *s)
+{
+	if (s->peer_ended && s->plan->bytes && !is_client(s))
+		net_engine_drain(s->en, NULL, clk_mono_ns() + DRAIN_NS);
+}
+
+static int end_load(struct session *s)
+{
+	int64_t t;
+
+	if (s->phase == PHASE_OMIT) { /* cut short before the load began */
+		int rc = end_omit(s);
+
+		if (rc < 0)
+			return rc;
+	}
+	net_engine_stop_senders(s->en);
+	drain_counted(s);
+	t = cut(s, &s->last);
+	s->phase = PHASE_DONE;
+	model_end_part(s->ms->run, s->part_load, run_time(s, t),
+		       s->gone || s->stopped ? OUTCOME_PARTIAL : OUTCOME_COMPLETE);
+	return s->base && s->last ? 0 : -ENOMEM;
+}
+
+static struct measure_totals totals(const struct session *s)
+{
+	return (struct measure_totals){.part = s->part_load,
+				       .from = s->base,
+				       .to = s->last,
+				       .seconds = (double)(s->last->t1 - s->base->t1) * 1e-9};
+}
+
+static void note_rtts(struct session *s)
+{
+	struct model_dims near = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
+
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
+		struct model_dims d = model_dims_with(near, DIM_DIR, dir);
+
+		if (s->tcp_rtt[dir])
+			measure_add_rtt(s->ms->run, s->part_load, "tcp.rtt_loaded", &d,
+					s->tcp_rtt[dir]);
+		s->tcp_rtt[dir] = NULL;
+	}
+	if (s->ctl_rtt)
+		measure_add_rtt(s->ms->run, s->part_load, "ctl.rtt", &near, s->ctl_rtt);
+	s->ctl_rtt = NULL;
+}
+
+static void note_zerocopy(struct session *s, const struct measure_totals *t)
+{
+	uint64_t done = 0, copied = 0;
+
+	for (size_t i = 0; i < t->to->n; i++) {
+		done += t->to->s[i].zc_done;
+		copied += t->to->s[i].zc_copied;
+	}
+	if (copied)
+		measure_event(s->ms->run, s->ms->sink, t->part, WARN_ZC_COPIED, MODEL_NO_TIME,
+			      "%.0f %% of %llu completions", 100.0 * (double)copied / (double)done,
+			      (unsigned long long)done);
+}
+
+static void note_stalls(struct session *s)
+{
+	size_t dead = 0;
+
+	for (size_t i = 0; i < s->last->n; i++)
+		dead += s->last->s[i].bytes == s->base->s[i].bytes;
+	if (dead)
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_STALL, MODEL_NO_TIME,
+			      "%zu of %zu flows moved no byte", dead, s->last->n);
+}
+
+static void note_overlap(struct session *s)
+{
+	if (s->ms->overlap && atomic_load(s->ms->overlap))
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_OVERLAP, MODEL_NO_TIME,
+			      NULL);
+}
+
+static void note_told(struct session *s, const struct proto_result *theirs)
+{
+	struct measure_totals t = totals(s);
+
+	for (size_t i = 0; i < s->plan->n && i < theirs->n; i++) {
+		uint64_t here = t.to->s[i].bytes - t.from->s[i].bytes;
+		uint64_t sent = s->flows[i].sender ? here : theirs->flows[i].bytes;
+		uint64_t got = s->flows[i].sender ? theirs->flows[i].bytes : here;
+
+		/* With an omitted phase the two ends start to count at different moments. */
+		if (got <= sent || s->plan->omit_ns)
+			continue;
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_RECV_GT_SENT,
+			      MODEL_NO_TIME, "flow %zu: %llu received of %llu sent", i,
+			      (unsigned long long)got, (unsigned long long)sent);
+		return;
+	}
+}
+
+/* Announces the end, exchanges results. A failure costs the far end's figures, not ours. */
+static int exchange(struct session *s, struct proto_result *theirs, struct weir_err *e)
+{
+	struct measure_totals t = totals(s);
+	struct proto_result mine;
+	int rc = measure_result(&t, s->flows, s->plan->n, &mine);
+
+	if (rc < 0)
+		return rc;
+	if (!is_client(s) && !s->peer_ended)
+		rc = -ECANCELED;
+	if (rc >= 0 && is_client(s))
+		rc = s->ps->proto->end(s->ps, &mine, e);
+	if (rc >= 0)
+		rc = s->ps->proto->exchange(s->ps, &mine, theirs, e);
+	proto_result_fini(&mine);
+	return rc;
+}
+
+static void finish(struct session *s)
+{
+	struct proto_result theirs = {0};
+	struct measure_totals t = totals(s);
+	struct weir_err e = {0};
+	int rc;
+
+	measure_add_near(s->ms->run, &t, s->flows, s->plan->n);
+	note_rtts(s);
+	note_zerocopy(s, &t);
+	note_stalls(s);
+	note_overlap(s);
+	/* A server's sink is the wire: what this end found goes out before the results. */
+	if (!is_client(s) && s->ms->sink && !s->gone)
+		s->ms->sink->end(s->ms->sink, s->ms->run);
+	rc = s->gone ? -EPIPE : exchange(s, &theirs, &e);
+	net_engine_stop(s->en);
+	if (rc >= 0) {
+		/* A native peer's own run says it all, and better. */
+		if (!s->ps->proto->lines)
+			measure_add_told(s->ms->run, &t, s->flows, s->plan->n, &theirs);
+		note_told(s, &theirs);
+	} else if (!s->gone && !(s->stopped && !is_client(s))) {
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_GONE, MODEL_NO_TIME,
+			      "no results from the peer: %s", e.msg);
+	}
+	if (rc < 0)
+		s->gone = true;
+	proto_result_fini(&theirs);
+}
+
+static void session_fini(struct session *s)
+{
+	if (s->sm)
+		net_sampler_stop(s->sm);
+	net_sampler_free(s->sm);
+	measure_recorder_free(s->rec);
+	net_engine_free(s->en);
+	hist_free(s->ctl_rtt);
+	hist_free(s->tcp_rtt[0]);
+	hist_free(s->tcp_rtt[1]);
+	free(s->base);
+	free(s->last);
+	free(s->flows);
+}
+
+static int session_init(struct session *s, struct measure_session *ms, const char *name)
+{
+	const struct flow_plan *plan = ms->proto->plan;
+
+	*s = (struct session){.ms = ms, .ps = ms->proto, .plan = plan, .load_name = name};
+	s->part_omit = s->part_load = MODEL_NO_PART;
+	s->interval_ns = plan->interval_ns;
+	if (!s->interval_ns && ms->proto->role == PROTO_SERVER)
+		s->interval_ns = SERVER_INTERVAL_NS;
+	s->flows = calloc(plan->n ? plan->n : 1, sizeof(*s->flows));
+	s->ctl_rtt = hist_new();
+	s->tcp_rtt[0] = hist_new();
+	s->tcp_rtt[1] = hist_new();
+	return s->flows && s->ctl_rtt && s->tcp_rtt[0] && s->tcp_rtt[1] ? 0 : -ENOMEM;
+}
+
+int measure_session_run(struct measure_session *ms, const char *name, struct weir_err *e)
+{
+	struct session s;
+	int rc = session_init(&s, ms, name);
+
+	if (rc >= 0)
+		rc = open_engine(&s, e);
+	if (rc >= 0)
+		rc = ms->proto->proto->start(ms->proto, e);
+	if (rc >= 0)
+		rc = go(&s, e);
+	if (rc >= 0)
+		rc = run_loop(&s);
+	if (rc >= 0)
+		rc = end_load(&s);
+	if (rc >= 0) {
+		finish(&s);
+		ms->run->outcome = s.gone || s.stopped ? OUTCOME_PARTIAL : OUTCOME_COMPLETE;
+	} else if (e && !e->code) {
+		err_set(e, WEIR_OS, -rc, "the test could not be run: %s", strerror(-rc));
+	}
+	session_fini(&s);
+	return rc;
+}

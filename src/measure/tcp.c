@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `weir tcp HOST`: options with iperf3's letters become a flow plan for each direction wanted,
+ * and each plan one session with whatever answers at HOST. All of it is one run.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "host/host.h"
+#include "measure/priv.h"
+
+#define BUSY_TRIES   5
+#define BUSY_WAIT_MS 300
+#define SHORT_RUN_S  1.0
+#define RATE_REACHED 0.95
+
+struct rate_arg {
+	uint64_t bps;
+	uint32_t burst;
+};
+
+struct tcp_cfg {
+	char *host, *proto, *bind, *bind_dev, *cc, *title;
+	int64_t port, parallel, mss, cport, tos, workers;
+	int64_t time_ns, omit_ns, interval_ns, timeout_ns;
+	uint64_t bytes, blocks, len, window, fq_rate;
+	struct rate_arg rate;
+	bool reverse, bidir, each_way, nodelay, v4, v6, sendfile, msg_zerocopy, rx_trunc, pin;
+};
+
+/* ---- options ---------------------------------------------------------------------- */
+
+/* "RATE" or "RATE/BLOCKS", as iperf3 has it. */
+static int parse_rate(void *field, const char *arg, struct weir_err *e)
+{
+	struct rate_arg *r = field;
+	const char *slash = strchr(arg, '/');
+	char rate[64];
+	uint64_t burst = 0;
+
+	/* "bit/s" and the like also hold a slash: a burst is all digits. */
+	if (slash && slash[1] && strspn(slash + 1, "0123456789") == strlen(slash + 1)) {
+		if ((size_t)(slash - arg) >= sizeof(rate))
+			return err_set(e, WEIR_USAGE, EINVAL, "\"%.40s\" is not a rate", arg);
+		memcpy(rate, arg, (size_t)(slash - arg));
+		rate[slash - arg] = '\0';
+		burst = strtoull(slash + 1, NULL, 10);
+		if (burst < 1 || burst > 1000)
+			return err_set(e, WEIR_USAGE, ERANGE,
+				       "a burst of %s blocks; 1 to 1000 are allowed", slash + 1);
+		arg = rate;
+	}
+	r->burst = (uint32_t)burst;
+	return unit_parse_rate(arg, &r->bps, e);
+}
+
+static void rate_json(struct jw *w, const char *key, const void *field)
+{
+	const struct rate_arg *r = field;
+	char text[64];
+
+	if (r->burst)
+		snprintf(text, sizeof(text), "%llu/%u", (unsigned long long)r->bps, r->burst);
+	else
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)r->bps);
+	jw_str(w, key, text);
+}
+
+/* Code points by name, RFC 2474, 2597, 3246, 5865, 8622. */
+static const struct {
+	const char *name;
+	int dscp;
+} dscp_names[] = {
+	{"cs0", 0},   {"cs1", 8},   {"cs2", 16},  {"cs3", 24},  {"cs4", 32},  {"cs5", 40},
+	{"cs6", 48},  {"cs7", 56},  {"af11", 10}, {"af12", 12}, {"af13", 14}, {"af21", 18},
+	{"af22", 20}, {"af23", 22}, {"af31", 26}, {"af32", 28}, {"af33", 30}, {"af41", 34},
+	{"af42", 36}, {"af43", 38}, {"ef", 46},   {"va", 44},   {"le", 1},    {"be", 0},
+};
+
+static bool byte_value(const char *arg, long max, long *v)
+{
+	char *end;
+
+	*v = strtol(arg, &end, 0);
+	return end != arg && !*end && *v >= 0 && *v <= max;
+}
+
+static int parse_tos(void *field, const char *arg, struct weir_err *e)
+{
+	long v;
+
+	if (!byte_value(arg, 255, &v))
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "\"%.40s\" is not a TOS byte; use 0 to 255, 0x10, or --dscp ef",
+			       arg);
+	*(int64_t *)field = v;
+	return 0;
+}
+
+static int parse_dscp(void *field, const char *arg, struct weir_err *e)
+{
+	long v;
+
+	for (size_t i = 0; i < ARRAY_LEN(dscp_names); i++) {
+		if (!strcasecmp(dscp_names[i].name, arg)) {
+			*(int64_t *)field = dscp_names[i].dscp << 2;
+			return 0;
+		}
+	}
+	if (!byte_value(arg, 63, &v))
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "\"%.40s\" is not a code point; use 0 to 63 or a name such as ef, "
+			       "af41, cs1, le",
+			       arg);
+	*(int64_t *)field = v << 2;
+	return 0;
+}
+
+static void tos_json(struct jw *w, const char *key, const void *field)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%lld", (long long)*(const int64_t *)field);
+	if (!strcmp(key, "tos"))
+		jw_str(w, key, text);
+}
+
+#define F(field) offsetof(struct tcp_cfg, field)
+/* clang-format off */
+static const struct opt opts[] = {
+	{.name = "host", .type = OPT_STR, .offset = F(host), .flags = OPT_POSITIONAL | OPT_REQUIRED, .metavar = "HOST", .help = "the other end: a name or address where weir serve or iperf3 -s runs"},
+	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(port), .metavar = "N", .help = "the server's port", .min = 1, .max = 65535, .fallback = "5201"},
+	{.name = "time", .letter = 't', .type = OPT_TIME, .offset = F(time_ns), .metavar = "TIME", .help = "measure for this long", .max = 86400 * NSEC_PER_SEC, .fallback = "10s"},
+	{.name = "bytes", .letter = 'n', .type = OPT_SIZE, .offset = F(bytes), .metavar = "SIZE", .help = "end when this much was sent in all, instead of by time"},
+	{.name = "blocks", .letter = 'k', .type = OPT_COUNT, .offset = F(blocks), .metavar = "N", .help = "end when this many blocks were sent in all"},
+	{.name = "parallel", .letter = 'P', .type = OPT_INT, .offset = F(parallel), .metavar = "N", .help = "flows per direction", .min = 1, .max = FLOW_MAX / 2, .fallback = "1"},
+	{.name = "reverse", .letter = 'R', .type = OPT_FLAG, .offset = F(reverse), .help = "the other end sends"},
+	{.name = "bidir", .type = OPT_FLAG, .offset = F(bidir), .help = "both directions at the same time"},
+	{.name = "each-way", .type = OPT_FLAG, .offset = F(each_way), .help = "one direction, then the other"},
+	{.name = "bitrate", .letter = 'b', .type = OPT_FUNC, .offset = F(rate), .metavar = "RATE[/N]", .help = "pace each flow at this rate (in bursts of N blocks)", .func = parse_rate, .func_json = rate_json},
+	{.name = "fq-rate", .type = OPT_RATE, .offset = F(fq_rate), .metavar = "RATE", .help = "let the kernel pace each flow (SO_MAX_PACING_RATE)"},
+	{.name = "window", .letter = 'w', .type = OPT_SIZE, .offset = F(window), .metavar = "SIZE", .help = "socket buffers of both ends; without it the kernel tunes them", .max = 512LL << 20},
+	{.name = "length", .letter = 'l', .type = OPT_SIZE, .offset = F(len), .metavar = "SIZE", .help = "bytes of one write or read", .max = 1LL << 20},
+	{.name = "set-mss", .letter = 'M', .type = OPT_INT, .offset = F(mss), .metavar = "N", .help = "maximum segment size", .min = 0, .max = 32767, .fallback = "0"},
+	{.name = "no-delay", .letter = 'N', .type = OPT_FLAG, .offset = F(nodelay), .help = "send small writes at once (TCP_NODELAY)"},
+	{.name = "congestion", .letter = 'C', .type = OPT_STR, .offset = F(cc), .metavar = "ALGO", .help = "congestion control of both ends, such as cubic or bbr"},
+	{.name = "tos", .letter = 'S', .type = OPT_FUNC, .offset = F(tos), .metavar = "N", .help = "the traffic class byte", .func = parse_tos, .func_json = tos_json},
+	{.name = "dscp", .type = OPT_FUNC, .offset = F(tos), .metavar = "CODE", .help = "the traffic class by code point: ef, af41, cs1, le, 0 to 63", .func = parse_dscp, .func_json = tos_json},
+	{.name = "ipv4", .letter = '4', .type = OPT_FLAG, .offset = F(v4), .help = "IPv4 only"},
+	{.name = "ipv6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},
+	{.name = "bind", .letter = 'B', .type = OPT_STR, .offset = F(bind), .metavar = "ADDR", .help = "local address"},
+	{.name = "bind-dev", .type = OPT_STR, .offset = F(bind_dev), .metavar = "DEV", .help = "local interface (SO_BINDTODEVICE)"},
+	{.name = "cport", .type = OPT_INT, .offset = F(cport), .metavar = "N", .help = "first local port of the data connections", .min = 0, .max = 65535, .fallback = "0"},
+	{.name = "omit", .letter = 'O', .type = OPT_TIME, .offset = F(omit_ns), .metavar = "TIME", .help = "warm up for this long first; kept, not counted", .max = 600 * NSEC_PER_SEC},
+	{.name = "interval", .letter = 'i', .type = OPT_TIME, .offset = F(interval_ns), .metavar = "TIME", .help = "length of an interval; 0 = only start and end", .max = 3600 * NSEC_PER_SEC, .fallback = "1s"},
+	{.name = "zerocopy", .letter = 'Z', .type = OPT_FLAG, .offset = F(sendfile), .help = "send with sendfile()"},
+	{.name = "msg-zerocopy", .type = OPT_FLAG, .offset = F(msg_zerocopy), .help = "send with MSG_ZEROCOPY; says how much was copied after all"},
+	{.name = "skip-rx-copy", .type = OPT_FLAG, .offset = F(rx_trunc), .help = "receive without copying (MSG_TRUNC); recorded in the result"},
+	{.name = "title", .letter = 'T', .type = OPT_STR, .offset = F(title), .metavar = "TEXT", .help = "a title for both ends' reports"},
+	{.name = "proto", .type = OPT_STR, .offset = F(proto), .metavar = "NAME", .help = "speak only this protocol: weir or iperf3"},
+	{.name = "connect-timeout", .type = OPT_TIME, .offset = F(timeout_ns), .metavar = "TIME", .help = "give up when nothing useful answered by then", .min = NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "5s"},
+	{.name = "workers", .type = OPT_INT, .offset = F(workers), .metavar = "N", .help = "worker threads; by itself as many as flows or CPUs, whichever is less", .min = 0, .max = 1024, .fallback = "0"},
+	{.name = "pin", .type = OPT_FLAG, .offset = F(pin), .help = "bind each worker to a CPU of its own"},
+};
+/* clang-format on */
+
+static int clash(struct weir_err *e, const char *a, const char *b)
+{
+	return err_set(e, WEIR_USAGE, EINVAL, "--%s and --%s exclude each other", a, b);
+}
+
+static int tcp_check(const void *cfg, struct weir_err *e)
+{
+	const struct tcp_cfg *c = cfg;
+	const struct {
+		bool a, b;
+		const char *name_a, *name_b;
+	} pairs[] = {
+		{c->reverse, c->bidir, "reverse", "bidir"},
+		{c->reverse, c->each_way, "reverse", "each-way"},
+		{c->bidir, c->each_way, "bidir", "each-way"},
+		{c->bytes > 0, c->blocks > 0, "bytes", "blocks"},
+		{c->v4, c->v6, "ipv4", "ipv6"},
+		{c->sendfile, c->msg_zerocopy, "zerocopy", "msg-zerocopy"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		if (pairs[i].a && pairs[i].b)
+			return clash(e, pairs[i].name_a, pairs[i].name_b);
+	}
+	if (c->cc && strlen(c->cc) >= sizeof(((struct flow_spec *)0)->cc))
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "--congestion: \"%.40s\" is not a congestion control; see "
+			       "net.ipv4.tcp_available_congestion_control",
+			       c->cc);
+	if (c->proto && !proto_find(c->proto))
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "--proto: \"%.40s\" is not known; use weir or iperf3", c->proto);
+	if (c->interval_ns && c->interval_ns < 10 * NSEC_PER_MSEC)
+		return err_set(e, WEIR_USAGE, ERANGE,
+			       "--interval: under 10 ms the sampling would disturb the test");
+	return 0;
+}
+
+/* ---- request to plan ---------------------------------------------------------------- */
+
+static struct flow_spec spec_of(const struct tcp_cfg *c)
+{
+	struct flow_spec s = {
+		.transport = NET_TCP,
+		.rate_bps = c->rate.bps,
+		.burst = c->rate.burst,
+		.len = (uint32_t)c->len,
+		.window = c->window,
+		.mss = (uint32_t)c->mss,
+		.tos = (uint8_t)c->tos,
+		.nodelay = c->nodelay,
+		.rx_trunc = c->rx_trunc,
+		.fq_rate_bps = c->fq_rate,
+		.tx = c->sendfile       ? NET_TX_SENDFILE
+		      : c->msg_zerocopy ? NET_TX_ZEROCOPY
+					: NET_TX_WRITE,
+	};
+
+	if (c->cc)
+		snprintf(s.cc, sizeof(s.cc), "%s", c->cc);
+	return s;
+}
+
+static int make_plan(const struct tcp_cfg *c, bool up, bool down, struct flow_plan *p,
+		     struct weir_err *e)
+{
+	struct flow_spec spec = spec_of(c);
+	size_t n = (size_t)c->parallel;
+	int rc = flow_plan_init(p, &spec, up ? n : 0, down ? n : 0);
+
+	if (rc < 0)
+		return err_set(e, WEIR_OS, -rc, "no memory for %zu flows", n);
+	p->omit_ns = c->omit_ns;
+	p->bytes = c->bytes;
+	p->blocks = c->blocks;
+	p->duration_ns = c->bytes || c->blocks ? 0 : c->time_ns;
+	p->interval_ns = c->interval_ns;
+	p->probe = FLOW_PROBE_CTL_RTT;
+	if (c->title)
+		snprintf(p->title, sizeof(p->title), "%s", c->title);
+	rc = flow_plan_check(p, e);
+	if (rc < 0)
+		flow_plan_fini(p);
+	return rc;
+}
+
+static void note_request(struct model_run *run, const struct tcp_cfg *c)
+{
+	struct tcp_cfg copy = *c;
+	const struct opt_set set = {.rows = opts, .n = ARRAY_LEN(opts), .cfg = &copy};
+	struct buf b = {0};
+	struct jw w = jw_init(&b);
+
+	jw_obj(&w, NULL);
+	opt_to_json(&set, 1, &w);
+	jw_end_obj(&w);
+	if (b.len && !b.failed)
+		run->request = model_run_str(run, b.data);
+	buf_fini(&b);
+	run->title = model_run_str(run, c->title);
+	run->host[MODEL_FAR].name = model_run_str(run, c->host);
+}
+
+/* ---- one session ----------------------------------------------------------------------- */
+
+struct far_reader {
+	struct model_ndjson_reader *rd;
+	bool broken;
+	struct weir_err err;
+};
+
+static void far_line(void *arg, const char *line, size_t n)
+{
+	struct far_reader *f = arg;
+
+	if (!f->broken && model_ndjson_line(f->rd, line, n, &f->err) < 0)
+		f->broken = true;
+}
+
+static void note_peer(struct model_run *run, const struct proto_session *ps)
+{
+	struct model_host *far = &run->host[MODEL_FAR];
+
+	run->protocol = ps->proto->name;
+	far->tool = model_run_str(run, ps->peer.tool);
+	far->version = ps->peer.version[0] ? model_run_str(run, ps->peer.version) : NULL;
+	far->facts = ps->facts[0] ? model_run_str(run, ps->facts) : NULL;
+}
+
+static void merge_far(struct measure_ctx *ctx, struct far_reader *f, struct proto_session *ps)
+{
+	const struct model_run *far = model_ndjson_run(f->rd);
+	uint32_t part = (uint32_t)ctx->run->n_parts - 1;
+
+	if (f->broken)
+		measure_event(ctx->run, ctx->sink, part, WARN_PEER_FIGURE, MODEL_NO_TIME,
+			      "the far end's own report is not readable: %s", f->err.msg);
+	if (far && ctx->run->n_parts)
+		measure_merge_far(ctx->run, far, part, ps);
+}
+
+/* A server that has just ended one test may need a moment before the next. */
+static int dial(struct proto_session *ps, const struct tcp_cfg *c, bool again, struct weir_err *e)
+{
+	int rc = proto_dial(ps, c->proto, e);
+
+	for (int i = 0; again && i < BUSY_TRIES && (rc == -EBUSY || rc == -ECONNREFUSED); i++) {
+		struct pollfd p = {.fd = ps->stop_fd, .events = POLLIN};
+
+		if (poll(&p, 1, BUSY_WAIT_MS) > 0)
+			break;
+		if (e)
+			*e = (struct weir_err){0};
+		rc = proto_dial(ps, c->proto, e);
+	}
+	return rc;
+}
+
+static int one_session(struct measure_ctx *ctx, const struct tcp_cfg *c, struct flow_plan *plan,
+		       const char *name, int64_t start_ns, struct weir_err *e)
+{
+	bool first = !ctx->run->n_parts;
+	struct far_reader far = {.rd = model_ndjson_reader_new()};
+	struct net_sock_opts sock = {.bind_host = c->bind,
+				     .bind_dev = c->bind_dev,
+				     .family = c->v4   ? AF_INET
+					       : c->v6 ? AF_INET6
+						       : AF_UNSPEC};
+	struct proto_session ps = {.role = PROTO_CLIENT,
+				   .ctl_fd = -1,
+				   .stop_fd = ctx->stop_fd,
+				   .plan = plan,
+				   .host = c->host,
+				   .port = (uint16_t)c->port,
+				   .sock = &sock,
+				   .timeout_ns = c->timeout_ns,
+				   .cport = (uint16_t)c->cport,
+				   .psk = ctx->psk,
+				   .on_line = far_line,
+				   .arg = &far};
+	struct measure_session ms = {.proto = &ps,
+				     .run = ctx->run,
+				     .sink = ctx->sink,
+				     .stop_fd = ctx->stop_fd,
+				     .run_start_ns = start_ns,
+				     .workers = (unsigned)c->workers,
+				     .pin = c->pin};
+	int rc = far.rd ? 0 : -ENOMEM;
+
+	if (rc >= 0)
+		rc = dial(&ps, c, !first, e);
+	if (rc < 0)
+		goto out;
+	note_peer(ctx->run, &ps);
+	if (first)
+		ctx->sink->begin(ctx->sink, ctx->run);
+	rc = measure_session_run(&ms, name, e);
+	if (rc >= 0 && ps.proto->lines)
+		merge_far(ctx, &far, &ps);
+	ps.proto->close(&ps);
+out:
+	proto_session_fini(&ps);
+	model_ndjson_reader_free(far.rd);
+	return rc;
+}
+
+/* ---- the measurement ------------------------------------------------------------------- */
+
+static void note_rate(struct measure_ctx *ctx, const struct tcp_cfg *c)
+{
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN && c->rate.bps; dir++) {
+		struct model_dims d = model_dims_with(DIMS_NONE, DIM_DIR, dir);
+		const struct model_summary *s =
+			model_find(ctx->run, "throughput.sent", STAT_VALUE, &d, true);
+		double want = (double)c->rate.bps * (double)c->parallel;
+		char got[32], asked[32];
+
+		if (!s || s->value >= want * RATE_REACHED)
+			continue;
+		unit_format(got, sizeof(got), s->value, UNIT_BPS, 3);
+		unit_format(asked, sizeof(asked), want, UNIT_BPS, 3);
+		measure_event(ctx->run, ctx->sink, s->part, WARN_RATE_SHORT, MODEL_NO_TIME,
+			      "%s: %s of %s", dir == MODEL_UP ? "up" : "down", got, asked);
+	}
+}
+
+static void note_short(struct measure_ctx *ctx)
+{
+	const struct model_summary *s = model_find(ctx->run, "duration", STAT_VALUE, NULL, true);
+
+	if (s && s->value < SHORT_RUN_S)
+		measure_event(ctx->run, ctx->sink, s->part, WARN_SHORT_RUN, MODEL_NO_TIME, "%.2f s",
+			      s->value);
+}
+
+/* The directions of each session, in order. */
+struct leg {
+	bool up, down;
+	const char *name;
+};
+
+static size_t legs_of(const struct tcp_cfg *c, struct leg out[2])
+{
+	if (c->each_way) {
+		out[0] = (struct leg){true, false, "load-up"};
+		out[1] = (struct leg){false, true, "load-down"};
+		return 2;
+	}
+	out[0] = (struct leg){!c->reverse, c->reverse || c->bidir, "load"};
+	return 1;
+}
+
+static bool cut_short(const struct model_run *run)
+{
+	return run->outcome != OUTCOME_COMPLETE;
+}
+
+static int tcp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
+{
+	const struct tcp_cfg *c = cfg;
+	int64_t start_ns = clk_mono_ns();
+	struct leg legs[2];
+	size_t n = legs_of(c, legs);
+	int rc = 0;
+
+	ctx->run = measure_run_new("tcp", ctx->tags, ctx->n_tags);
+	if (!ctx->run)
+		return err_set(e, WEIR_OS, ENOMEM, "no memory for a run");
+	note_request(ctx->run, c);
+	for (size_t i = 0; i < n && rc >= 0 && !(i && cut_short(ctx->run)); i++) {
+		struct flow_plan plan;
+
+		rc = make_plan(c, legs[i].up, legs[i].down, &plan, e);
+		if (rc < 0)
+			break;
+		rc = one_session(ctx, c, &plan, legs[i].name, start_ns, e);
+		flow_plan_fini(&plan);
+	}
+	if (rc < 0) {
+		ctx->run->outcome = OUTCOME_FAILED;
+		ctx->run->error = e ? model_run_str(ctx->run, e->msg) : NULL;
+		if (!ctx->run->n_parts)
+			return rc;
+	}
+	note_short(ctx);
+	note_rate(ctx, c);
+	host_judge(ctx->run);
+	ctx->sink->end(ctx->sink, ctx->run);
+	return rc;
+}
+
+const struct measure measure_tcp = {
+	.name = "tcp",
+	.summary = "how fast is this path? TCP goodput, retransmits, RTT, CPU of both ends",
+	.positional = "HOST",
+	.opts = opts,
+	.n_opts = ARRAY_LEN(opts),
+	.cfg_size = sizeof(struct tcp_cfg),
+	.check = tcp_check,
+	.run = tcp_run,
+};
