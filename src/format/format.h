@@ -40,6 +40,8 @@ struct format_col { /* of interval rows and summary tables */
 	const char *head; /* "Goodput", "Retr" */
 	int width, digits;
 	int view; /* MODEL_SENDER, MODEL_RECEIVER, or -1 = whichever has it */
+	/* Columns of one head in a row share a cell: "of $ segments"; NULL = the bare value. */
+	const char *phrase;
 };
 struct format_layout {
 	const char *kind;
