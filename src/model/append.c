@@ -41,7 +41,7 @@ static int valid_room(struct model_run *r, struct model_col *c, size_t row, bool
 
 /* ---- values ---- */
 
-static bool is_value(const struct model_col *c, const union model_value *v)
+bool model_is_value(const struct model_col *c, const union model_value *v)
 {
 	switch (c->metric->type) {
 	case MODEL_U64:
@@ -134,7 +134,7 @@ static void col_write(struct model_col *c, size_t row, const union model_value *
 
 int model_col_put(struct model_run *r, struct model_col *c, size_t row, const union model_value *v)
 {
-	if (v && !is_value(c, v))
+	if (v && !model_is_value(c, v))
 		v = NULL;
 	int rc = col_room(r, c, row, v != NULL);
 	if (!rc)
@@ -268,7 +268,7 @@ int model_add_frame(struct model_run *r, uint32_t axis, const struct model_dims 
 static const union model_value *cell(const struct model_frame *f, const struct model_row *row,
 				     size_t col)
 {
-	if (!row || !(row->valid >> col & 1) || !is_value(&f->cols[col], &row->v[col]))
+	if (!row || !(row->valid >> col & 1) || !model_is_value(&f->cols[col], &row->v[col]))
 		return NULL;
 	return &row->v[col];
 }

@@ -33,6 +33,10 @@ void *model_alloc(struct model_run *r, size_t n); /* zeroed, from the arena */
 int model_grow(void *array, size_t n, size_t size);
 /* -1 if absent. */
 int64_t model_symbol_find(const struct model_symbols *s, const char *name);
+/* The new index, or -1: out of memory or over MODEL_EXT_MAX. */
+int64_t model_symbol_add(struct model_run *r, struct model_symbols *s, const char *name);
+void model_symbol_rename(struct model_symbols *s, size_t i, const char *name); /* borrowed */
+void model_symbols_fini(struct model_symbols *s);
 bool model_name_ok(const char *name); /* [a-z0-9_.]+ of up to MODEL_NAME_MAX */
 /* As model_run_metric, but any well-formed name and with all of the metric's columns. */
 const struct model_metric *model_metric_make(struct model_run *r, const struct model_metric *m);
@@ -45,6 +49,8 @@ int model_frame_new(struct model_run *r, uint32_t axis, const struct model_dims 
 int model_axis_put(struct model_run *r, struct model_axis *a, int64_t t0, int64_t t1,
 		   unsigned flags);
 int model_col_put(struct model_run *r, struct model_col *c, size_t row, const union model_value *v);
+
+bool model_is_value(const struct model_col *c, const union model_value *v);
 
 /* ---- cursor.c ---- */
 #define MODEL_SCALES 4
@@ -65,5 +71,81 @@ void model_col_read_init(struct model_col_read *cr, const struct model_col *c);
 /* The value in the next row; false if it has none. */
 bool model_col_next(struct model_col_read *cr, const struct model_col *c, size_t row,
 		    union model_value *v);
+
+/* ---- fields.c: one table an object, for both ways ---- */
+enum model_field_type {
+	FIELD_STR,  /* const char *, absent when NULL */
+	FIELD_JSON, /* the text of an object, absent when NULL */
+	FIELD_ENUM, /* an int-sized enumeration with its names */
+	FIELD_UNIT,
+	FIELD_INDEX, /* uint32_t, absent when MODEL_NO_PART */
+	FIELD_TIME,  /* int64_t ns, absent when MODEL_NO_TIME */
+	FIELD_COUNT, /* int64_t, absent when negative */
+	FIELD_I64,
+	FIELD_INT, /* int, -99..99 */
+	FIELD_F64,
+	FIELD_STEP, /* double, absent when 0 */
+};
+struct model_field {
+	const char *key;
+	enum model_field_type type;
+	size_t offset;
+	const char *const *names; /* ENUM */
+	bool required;
+};
+struct model_fields {
+	const struct model_field *v;
+	size_t n;
+};
+extern const struct model_fields model_head_fields, model_host_fields, model_source_fields,
+	model_exp_fields, model_part_fields, model_clock_fields, model_axis_fields,
+	model_frame_fields, model_hist_fields, model_summary_fields, model_event_fields,
+	model_verdict_fields, model_metric_fields;
+
+struct model_dec { /* decoding: into which run, and where we are, for messages */
+	struct model_run *r;
+	struct weir_err *e;
+	const char *what;
+	size_t at;
+};
+int model_dec_bad(const struct model_dec *d, const char *key, const char *why);
+int model_dec_limit(const struct model_dec *d);
+void model_enc_raw(struct jw *w, const char *key, const char *json); /* on one line */
+void model_enc_fields(struct jw *w, const struct model_fields *f, const void *from);
+/* Absent and null members leave `to` as it is. */
+int model_dec_fields(const struct model_dec *d, const struct js *o, const struct model_fields *f,
+		     void *to);
+
+/* ---- enc.c, dec.c: what a run is made of ---- */
+enum model_list {
+	LIST_METRIC,
+	LIST_PART,
+	LIST_CLOCK,
+	LIST_AXIS,
+	LIST_FRAME,
+	LIST_EVENT,
+	LIST_HIST,
+	LIST_SUMMARY,
+	LIST_VERDICT,
+	LIST_NUM
+};
+struct model_list_name {
+	const char *one, *many; /* the "type" of a line, the key in the document */
+};
+extern const struct model_list_name model_list_names[LIST_NUM];
+size_t model_list_len(const struct model_run *r, enum model_list list);
+/* Members of item i, within an open object. lines: NDJSON, where ticks carry the samples. */
+void model_enc_item(struct jw *w, const struct model_run *r, enum model_list list, size_t i,
+		    bool lines);
+void model_enc_head(struct jw *w, const struct model_run *r);
+void model_enc_event(struct jw *w, const struct model_run *r, const struct model_event *ev);
+void model_enc_value(struct jw *w, const struct model_col *c, const union model_value *v);
+
+/* The run's id and kind make it; NULL with e. */
+struct model_run *model_dec_run(const struct js *o, struct weir_err *e);
+int model_dec_head(const struct model_dec *d, const struct js *o);
+int model_dec_item(const struct model_dec *d, enum model_list list, const struct js *o);
+/* 1 a value, 0 null, -EINVAL. */
+int model_dec_value(const struct model_col *c, const struct js *v, union model_value *out);
 
 #endif

@@ -83,7 +83,7 @@ int64_t model_symbol_find(const struct model_symbols *s, const char *name)
 	return -1;
 }
 
-static int64_t symbol_add(struct model_run *r, struct model_symbols *s, const char *name)
+int64_t model_symbol_add(struct model_run *r, struct model_symbols *s, const char *name)
 {
 	if (s->n >= MODEL_EXT_MAX || model_grow(&s->v, s->n, sizeof(*s->v)) ||
 	    model_grow(&s->hash, s->n, sizeof(*s->hash)))
@@ -95,11 +95,17 @@ static int64_t symbol_add(struct model_run *r, struct model_symbols *s, const ch
 	return (int64_t)s->n++;
 }
 
+void model_symbol_rename(struct model_symbols *s, size_t i, const char *name)
+{
+	s->v[i] = name;
+	s->hash[i] = hash_of(name);
+}
+
 int64_t model_run_intern(struct model_run *r, const char *s)
 {
 	int64_t i = model_symbol_find(&r->priv->strings, s);
 	if (i < 0)
-		i = symbol_add(r, &r->priv->strings, s);
+		i = model_symbol_add(r, &r->priv->strings, s);
 	return i < 0 ? -ENOMEM : i;
 }
 
@@ -129,7 +135,7 @@ const struct model_metric *model_metric_make(struct model_run *r, const struct m
 	if (!ext || !model_name_ok(m->name) ||
 	    model_grow(&r->priv->ext, names->n, sizeof(*r->priv->ext)))
 		return NULL;
-	i = symbol_add(r, names, m->name);
+	i = model_symbol_add(r, names, m->name);
 	if (i < 0)
 		return NULL;
 	*ext = *m;
@@ -219,7 +225,7 @@ static void free_samples(struct model_run *r)
 	free(r->clocks);
 }
 
-static void free_symbols(struct model_symbols *s)
+void model_symbols_fini(struct model_symbols *s)
 {
 	free(s->v);
 	free(s->hash);
@@ -232,8 +238,8 @@ static void free_priv(struct model_priv *p)
 		next = c->next;
 		free(c);
 	}
-	free_symbols(&p->strings);
-	free_symbols(&p->ext_names);
+	model_symbols_fini(&p->strings);
+	model_symbols_fini(&p->ext_names);
 	free(p->ext);
 	free(p);
 }
