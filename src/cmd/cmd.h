@@ -31,7 +31,7 @@ struct cmd {
 	int (*run)(void *cfg);       /* returns an exit code; options are parsed, defaults set */
 };
 extern const struct cmd cmd_list, cmd_show, cmd_export, cmd_rm, cmd_tag, cmd_lab, cmd_serve,
-	cmd_completion, cmd_protocols;
+	cmd_completion;
 
 /* Tables for documentation and completion: commands and measurements in one order. */
 struct cmd_row {
@@ -40,9 +40,16 @@ struct cmd_row {
 };
 const struct cmd_row *cmd_row_at(size_t i); /* NULL past the end */
 const char *cmd_row_name(const struct cmd_row *r);
+const char *cmd_row_summary(const struct cmd_row *r);
+const char *cmd_row_usage(const struct cmd_row *r);
 /* The option sets of a row onto one config block (NULL for documentation); count. */
 #define CMD_SETS_MAX 6
 size_t cmd_row_sets(const struct cmd_row *r, void *cfg, struct opt_set out[CMD_SETS_MAX]);
+
+/* Runs a measurement with its and the common options: stores, prints, repeats, asserts (run.c). */
+int cmd_measure(const struct measure *m, void *cfg);
+size_t cmd_measure_sets(const struct measure *m, void *cfg, struct opt_set out[CMD_SETS_MAX]);
+size_t cmd_measure_cfg_size(const struct measure *m);
 
 /* Prints "weir CMD: <message>" and the hint on standard error; returns the exit code for it. */
 int cmd_fail(const char *cmd, const struct weir_err *e);

@@ -1,5 +1,156 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-int main(void)
+/*
+ * The one command: a table of rows, and what is common to all of them. To add a command or a
+ * measurement, add its file and a row here.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+static const struct cmd_row rows[] = {
+	{.measure = &measure_tcp}, {.cmd = &cmd_serve}, {.cmd = &cmd_lab},
+	{.cmd = &cmd_list},        {.cmd = &cmd_show},  {.cmd = &cmd_export},
+	{.cmd = &cmd_rm},          {.cmd = &cmd_tag},   {.cmd = &cmd_completion},
+};
+
+const struct cmd_row *cmd_row_at(size_t i)
 {
-	return 2;
+	return i < ARRAY_LEN(rows) ? &rows[i] : NULL;
+}
+
+const char *cmd_row_name(const struct cmd_row *r)
+{
+	return r->cmd ? r->cmd->name : r->measure->name;
+}
+
+const char *cmd_row_summary(const struct cmd_row *r)
+{
+	return r->cmd ? r->cmd->summary : r->measure->summary;
+}
+
+const char *cmd_row_usage(const struct cmd_row *r)
+{
+	return r->cmd ? r->cmd->usage : r->measure->positional;
+}
+
+static size_t cmd_sets(const struct cmd *c, void *cfg, struct opt_set out[CMD_SETS_MAX])
+{
+	size_t n = 0;
+
+	if (c->n_opts)
+		out[n++] = (struct opt_set){
+			.title = "Options", .rows = c->opts, .n = c->n_opts, .cfg = cfg};
+	for (const struct cmd_more *m = c->more; m && m->rows && n < CMD_SETS_MAX; m++)
+		out[n++] = (struct opt_set){.title = m->title,
+					    .rows = m->rows,
+					    .n = *m->n,
+					    .cfg = cfg ? (char *)cfg + m->offset : NULL};
+	return n;
+}
+
+size_t cmd_row_sets(const struct cmd_row *r, void *cfg, struct opt_set out[CMD_SETS_MAX])
+{
+	return r->cmd ? cmd_sets(r->cmd, cfg, out) : cmd_measure_sets(r->measure, cfg, out);
+}
+
+static const struct cmd_row *find_row(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (!strcmp(cmd_row_name(&rows[i]), name))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+static int print_overview(FILE *to)
+{
+	fprintf(to,
+		"weir %s: what a network path and the hosts at its ends can do\n\n"
+		"usage: weir COMMAND [options]\n\n",
+		weir_version);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		fprintf(to, "  %-12s %s\n", cmd_row_name(&rows[i]), cmd_row_summary(&rows[i]));
+	fputs("\n`weir COMMAND --help` tells its options; `man weir` has more.\n", to);
+	return to == stdout ? CMD_OK : CMD_USAGE;
+}
+
+static int print_help(const struct cmd_row *r)
+{
+	struct opt_set sets[CMD_SETS_MAX];
+	size_t n = cmd_row_sets(r, NULL, sets);
+	struct buf b = {0};
+
+	buf_printf(&b, "weir %s: %s\n\nusage: weir %s [options] %s\n", cmd_row_name(r),
+		   cmd_row_summary(r), cmd_row_name(r), cmd_row_usage(r));
+	opt_help(&b, sets, n);
+	cmd_flush(&b);
+	buf_fini(&b);
+	return CMD_OK;
+}
+
+static int run_row(const struct cmd_row *r, int argc, char **argv)
+{
+	size_t size = r->cmd ? r->cmd->cfg_size : cmd_measure_cfg_size(r->measure);
+	void *cfg = calloc(1, size ? size : 1);
+	struct opt_set sets[CMD_SETS_MAX];
+	struct weir_err e = {0};
+	size_t n;
+	int rc;
+
+	if (!cfg)
+		return CMD_FAILED;
+	n = cmd_row_sets(r, cfg, sets);
+	rc = opt_defaults(sets, n, &e);
+	if (rc >= 0)
+		rc = opt_parse(sets, n, argc, argv, &e);
+	if (rc == -ECANCELED)
+		rc = print_help(r);
+	else if (rc < 0)
+		rc = cmd_fail(cmd_row_name(r), &e);
+	else
+		rc = r->cmd ? r->cmd->run(cfg) : cmd_measure(r->measure, cfg);
+	opt_fini(sets, n);
+	free(cfg);
+	return rc;
+}
+
+static int unknown_command(const char *name)
+{
+	char safe[SAFE_MAX];
+	struct weir_err e = {0};
+
+	safe_str(safe, sizeof(safe), name, strlen(name));
+	err_set(&e, WEIR_USAGE, EINVAL, "\"%s\" is not a command", safe);
+	err_hint(&e, "`weir --help` lists them");
+	return cmd_fail(NULL, &e);
+}
+
+static int help(int argc, char **argv)
+{
+	const struct cmd_row *r = argc > 2 ? find_row(argv[2]) : NULL;
+
+	if (argc > 2 && !r)
+		return unknown_command(argv[2]);
+	return r ? print_help(r) : print_overview(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	const struct cmd_row *r;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2)
+		return print_overview(stderr);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return help(argc, argv);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") || !strcmp(argv[1], "version"))
+		return printf("weir %s\n", weir_version) > 0 ? CMD_OK : CMD_FAILED;
+	r = find_row(argv[1]);
+	if (!r)
+		return unknown_command(argv[1]);
+	return run_row(r, argc - 1, argv + 1);
 }

@@ -18,6 +18,7 @@ struct measure_ctx {
 	int stop_fd;       /* readable: end properly and report; -1 = none */
 	const struct model_kv *tags;
 	size_t n_tags;
+	const struct model_experiment *exp; /* what the run is a part of, or NULL */
 	const char *psk;       /* pre-shared key for native peers, or NULL */
 	struct model_run *run; /* set by run(); the caller frees */
 };

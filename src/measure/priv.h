@@ -56,4 +56,7 @@ void measure_event(struct model_run *run, struct sink *sink, uint32_t part,
 /* A run of this kind with id, start, host facts of this end, and tags. */
 struct model_run *measure_run_new(const char *kind, const struct model_kv *tags, size_t n_tags);
 
+/* Copies; NULL = none. */
+void measure_set_experiment(struct model_run *run, const struct model_experiment *exp);
+
 #endif

@@ -31,6 +31,18 @@ struct model_run *measure_run_new(const char *kind, const struct model_kv *tags,
 	return run;
 }
 
+void measure_set_experiment(struct model_run *run, const struct model_experiment *exp)
+{
+	if (!exp)
+		return;
+	run->exp = *exp;
+	run->exp.id = model_run_str(run, exp->id);
+	run->exp.factors = model_run_str(run, exp->factors);
+	run->exp.plan = model_run_str(run, exp->plan);
+	run->exp.primary = model_run_str(run, exp->primary);
+	run->exp.variant = model_run_str(run, exp->variant);
+}
+
 void measure_event(struct model_run *run, struct sink *sink, uint32_t part,
 		   enum model_warn_code code, int64_t t, const char *fmt, ...)
 {

@@ -437,6 +437,7 @@ static int tcp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
 	if (!ctx->run)
 		return err_set(e, WEIR_OS, ENOMEM, "no memory for a run");
 	note_request(ctx->run, c);
+	measure_set_experiment(ctx->run, ctx->exp);
 	for (size_t i = 0; i < n && rc >= 0 && !(i && cut_short(ctx->run)); i++) {
 		struct flow_plan plan;
 

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Any measurement, run for a person: its options and the common ones; output through one writer,
+ * a copy to the store, a progress line where nothing else moves; repeats and assertions.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "format/format.h"
+#include "sys/sys.h"
+#include "ui/ui.h"
+
+#define PSK_MAX 4096
+
+struct run_cfg {
+	bool json, json_stream, csv, paste, markdown, quiet, no_store;
+	int64_t repeat;
+	struct opt_list tags, asserts;
+	char *psk, *psk_file;
+	uint64_t store_cap;
+};
+
+#define F(field) offsetof(struct run_cfg, field)
+/* clang-format off */
+static const struct opt run_opts[] = {
+	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(json), .help = "the whole run as one JSON document at the end"},
+	{.name = "json-stream", .type = OPT_FLAG, .offset = F(json_stream), .help = "one JSON object a line as things happen"},
+	{.name = "csv", .type = OPT_FLAG, .offset = F(csv), .help = "samples and results as CSV, one value a line"},
+	{.name = "paste", .type = OPT_FLAG, .offset = F(paste), .help = "72 columns of ASCII for a mail"},
+	{.name = "markdown", .type = OPT_FLAG, .offset = F(markdown), .help = "a table for an issue or a wiki"},
+	{.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = F(quiet), .help = "only the result"},
+	{.name = "repeat", .type = OPT_INT, .offset = F(repeat), .metavar = "N", .help = "run it N times: a line each, then their spread", .min = 1, .max = 10000, .fallback = "1"},
+	{.name = "tag", .type = OPT_LIST, .offset = F(tags), .metavar = "KEY=VALUE", .help = "mark the stored run, to be found again (repeatable)"},
+	{.name = "assert", .type = OPT_LIST, .offset = F(asserts), .metavar = "EXPR", .help = "exit 3 unless it holds, such as 'goodput>=900M' (repeatable)"},
+	{.name = "psk", .type = OPT_STR, .offset = F(psk), .flags = OPT_SECRET, .metavar = "KEY", .help = "pre-shared key of the weir server (better: --psk-file, WEIR_PSK)"},
+	{.name = "psk-file", .type = OPT_STR, .offset = F(psk_file), .flags = OPT_FILE, .metavar = "FILE", .help = "file with the pre-shared key"},
+	{.name = "no-store", .type = OPT_FLAG, .offset = F(no_store), .help = "do not keep the run"},
+	{.name = "store-cap", .type = OPT_SIZE, .offset = F(store_cap), .metavar = "SIZE", .help = "size of the store at which the oldest untagged runs go", .fallback = "1G"},
+};
+/* clang-format on */
+
+/* One block: the measurement's config, ours, the store's place. */
+static size_t run_cfg_at(const struct measure *m)
+{
+	return (m->cfg_size + 15) & ~(size_t)15;
+}
+
+static size_t db_cfg_at(const struct measure *m)
+{
+	return run_cfg_at(m) + ((sizeof(struct run_cfg) + 15) & ~(size_t)15);
+}
+
+size_t cmd_measure_cfg_size(const struct measure *m)
+{
+	return db_cfg_at(m) + sizeof(struct cmd_db_cfg);
+}
+
+size_t cmd_measure_sets(const struct measure *m, void *cfg, struct opt_set out[CMD_SETS_MAX])
+{
+	char *p = cfg;
+
+	out[0] = (struct opt_set){
+		.title = "Measurement", .rows = m->opts, .n = m->n_opts, .cfg = cfg};
+	out[1] = (struct opt_set){.title = "Output and store",
+				  .rows = run_opts,
+				  .n = ARRAY_LEN(run_opts),
+				  .cfg = p ? p + run_cfg_at(m) : NULL};
+	out[2] = (struct opt_set){.title = NULL,
+				  .rows = cmd_db_opts,
+				  .n = cmd_db_n_opts,
+				  .cfg = p ? p + db_cfg_at(m) : NULL};
+	return 3;
+}
+
+/* ---- output ------------------------------------------------------------------------- */
+
+/* Any writer's buffer, written to standard output after each call. */
+struct out_sink {
+	struct sink sink;
+	struct sink *writer;
+	struct buf buf;
+};
+
+static void out_begin(struct sink *s, const struct model_run *r)
+{
+	struct out_sink *o = (struct out_sink *)s;
+
+	o->writer->begin(o->writer, r);
+	cmd_flush(&o->buf);
+}
+
+static void out_sample(struct sink *s, const struct model_run *r, const struct model_tick *t)
+{
+	struct out_sink *o = (struct out_sink *)s;
+
+	o->writer->sample(o->writer, r, t);
+	cmd_flush(&o->buf);
+}
+
+static void out_event(struct sink *s, const struct model_run *r, const struct model_event *ev)
+{
+	struct out_sink *o = (struct out_sink *)s;
+
+	o->writer->event(o->writer, r, ev);
+	cmd_flush(&o->buf);
+}
+
+static void out_end(struct sink *s, const struct model_run *r)
+{
+	struct out_sink *o = (struct out_sink *)s;
+
+	o->writer->end(o->writer, r);
+	cmd_flush(&o->buf);
+}
+
+static int out_close(struct sink *s, struct weir_err *e)
+{
+	struct out_sink *o = (struct out_sink *)s;
+	int rc = o->writer->close(o->writer, e);
+
+	buf_fini(&o->buf);
+	free(o);
+	return rc;
+}
+
+static struct sink *out_new(const struct format *f, const struct format_opts *fo)
+{
+	struct out_sink *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->sink = (struct sink){out_begin, out_sample, out_event, out_end, out_close};
+	o->writer = f->writer(&o->buf, fo);
+	if (!o->writer) {
+		free(o);
+		return NULL;
+	}
+	return &o->sink;
+}
+
+static const char *form_of(const struct run_cfg *c)
+{
+	const struct {
+		bool on;
+		const char *name;
+	} forms[] = {
+		{c->json, "json"},   {c->json_stream, "ndjson"}, {c->csv, "csv"},
+		{c->paste, "paste"}, {c->markdown, "markdown"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		if (forms[i].on)
+			return forms[i].name;
+	}
+	return "text";
+}
+
+static struct format_opts format_opts_of(const struct run_cfg *c)
+{
+	return (struct format_opts){.colour = cmd_colour(STDOUT_FILENO),
+				    .unicode = cmd_unicode(),
+				    .quiet = c->quiet,
+				    .intervals = true,
+				    .live_rows = true,
+				    .width = ui_columns(STDOUT_FILENO)};
+}
+
+/* ---- assertions ----------------------------------------------------------------------- */
+
+enum assert_op { ASSERT_GE, ASSERT_LE, ASSERT_GT, ASSERT_LT };
+static const char *const assert_ops[] = {">=", "<=", ">", "<"};
+
+struct assertion {
+	const char *text;
+	char spec[96];
+	enum assert_op op;
+	double value;
+};
+
+static int parse_assertion(const char *text, struct assertion *a, struct weir_err *e)
+{
+	size_t n = strcspn(text, "<>");
+	char name[96];
+	const struct model_metric *m;
+	int rc;
+
+	if (!n || !text[n] || n >= sizeof(a->spec))
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "--assert: \"%.80s\" is not METRIC>=VALUE, such as goodput>=900M",
+			       text);
+	a->text = text;
+	memcpy(a->spec, text, n);
+	a->spec[n] = '\0';
+	for (size_t i = ARRAY_LEN(assert_ops); i-- > 0;) {
+		if (!strncmp(text + n, assert_ops[i], strlen(assert_ops[i])))
+			a->op = (enum assert_op)i;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(a->spec, ":"), a->spec);
+	m = model_metric(name);
+	if (!m) {
+		err_set(e, WEIR_USAGE, EINVAL, "--assert: \"%.80s\" is not a metric", name);
+		return err_hint(e, "e.g. goodput, tcp.retransmits, tcp.rtt_loaded:p50, cpu.total");
+	}
+	rc = unit_parse(text + n + strlen(assert_ops[a->op]), m->unit, &a->value, e);
+	return rc < 0 ? err_wrap(e, "--assert: %.80s", text) : 0;
+}
+
+static bool compares(enum assert_op op, double a, double b)
+{
+	switch (op) {
+	case ASSERT_GE:
+		return a >= b;
+	case ASSERT_LE:
+		return a <= b;
+	case ASSERT_GT:
+		return a > b;
+	case ASSERT_LT:
+		return a < b;
+	}
+	return false;
+}
+
+static bool assertion_value(const struct assertion *a, const struct model_run *r, const char *dir,
+			    bool *held)
+{
+	char spec[128], text[64];
+	const struct model_summary *s;
+	struct weir_err e = {0};
+
+	snprintf(spec, sizeof(spec), "%s%s%s", a->spec, dir ? ":" : "", dir ? dir : "");
+	s = model_find_spec(r, spec, &e);
+	if (!s || s->state != MODEL_KNOWN)
+		return false;
+	*held = compares(a->op, s->value, a->value);
+	if (!*held) {
+		unit_format(text, sizeof(text), s->value, s->metric->unit, 3);
+		fprintf(stderr, "weir: assertion failed: %s (%s is %s)\n", a->text, spec, text);
+	}
+	return true;
+}
+
+/* Each direction that has the figure must hold; a figure that is unknown holds nothing. */
+static bool assertion_holds(const struct assertion *a, const struct model_run *r)
+{
+	bool up = true, down = true, any = true;
+	bool has_up = assertion_value(a, r, "up", &up);
+	bool has_down = assertion_value(a, r, "down", &down);
+
+	if (has_up || has_down)
+		return up && down;
+	if (assertion_value(a, r, NULL, &any))
+		return any;
+	fprintf(stderr, "weir: assertion failed: %s (%s is unknown)\n", a->text, a->spec);
+	return false;
+}
+
+/* ---- one run, or many -------------------------------------------------------------------- */
+
+struct runner {
+	const struct measure *m;
+	void *cfg;
+	struct run_cfg *c;
+	struct store *store;
+	struct model_kv *tags;
+	struct assertion *asserts;
+	char psk[PSK_MAX];
+	char exp_id[33];
+	struct model_run **runs; /* of --repeat */
+	size_t n_runs;
+	bool assert_failed, incomplete;
+};
+
+static int parse_tags(struct runner *r, struct weir_err *e)
+{
+	r->tags = calloc(r->c->tags.n ? r->c->tags.n : 1, sizeof(*r->tags));
+	for (size_t i = 0; r->tags && i < r->c->tags.n; i++) {
+		char *eq = strchr(r->c->tags.v[i], '=');
+
+		if (!eq || eq == r->c->tags.v[i])
+			return err_set(e, WEIR_USAGE, EINVAL, "--tag: \"%.80s\" is not KEY=VALUE",
+				       r->c->tags.v[i]);
+		*eq = '\0';
+		r->tags[i] = (struct model_kv){.k = r->c->tags.v[i], .v = eq + 1};
+	}
+	return r->tags ? 0 : -ENOMEM;
+}
+
+static int parse_asserts(struct runner *r, struct weir_err *e)
+{
+	int rc = 0;
+
+	r->asserts = calloc(r->c->asserts.n ? r->c->asserts.n : 1, sizeof(*r->asserts));
+	for (size_t i = 0; r->asserts && i < r->c->asserts.n && rc >= 0; i++)
+		rc = parse_assertion(r->c->asserts.v[i], &r->asserts[i], e);
+	return r->asserts ? rc : -ENOMEM;
+}
+
+static int read_psk(struct runner *r, struct weir_err *e)
+{
+	const char *env = getenv("WEIR_PSK");
+	struct buf b = {0};
+	int rc = 0;
+
+	if (r->c->psk_file) {
+		rc = sys_read_file(r->c->psk_file, sizeof(r->psk) - 1, &b, e);
+		if (rc >= 0 && b.data)
+			snprintf(r->psk, sizeof(r->psk), "%.*s", (int)strcspn(b.data, "\r\n"),
+				 b.data);
+		buf_fini(&b);
+	} else if (r->c->psk || env) {
+		snprintf(r->psk, sizeof(r->psk), "%s", r->c->psk ? r->c->psk : env);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static void open_store(struct runner *r)
+{
+	struct cmd_db_cfg *db = (void *)((char *)r->cfg + db_cfg_at(r->m));
+	struct store_cfg cfg = {.mode = STORE_WRITE, .cap_bytes = r->c->store_cap};
+	struct weir_err e = {0};
+	char *path;
+
+	if (r->c->no_store || !store_supported())
+		return;
+	path = cmd_db_path(db);
+	cfg.path = path;
+	/* The result matters more than its stored copy: said, and no failure. */
+	if (path && store_open(&cfg, &r->store, &e) < 0)
+		fprintf(stderr, "weir: the run will not be stored: %s\n", e.msg);
+	free(path);
+}
+
+static bool shows_rows(const struct runner *r)
+{
+	return !strcmp(form_of(r->c), "text") && !r->c->quiet && r->c->repeat == 1;
+}
+
+/* Output, store, progress: whatever of them is wanted. */
+static struct sink *make_sink(struct runner *r)
+{
+	struct format_opts fo = format_opts_of(r->c);
+	const struct format *f = format_find(form_of(r->c));
+	bool lines = r->c->repeat > 1 && !strcmp(form_of(r->c), "text");
+	struct sink *sinks[3];
+	size_t n = 0;
+
+	if (f && !lines)
+		sinks[n++] = out_new(f, &fo);
+	if (r->store)
+		sinks[n++] = store_sink(r->store);
+	if (!shows_rows(r) && isatty(STDERR_FILENO))
+		sinks[n++] = ui_progress(STDERR_FILENO, 0, fo.unicode);
+	return sink_tee(sinks, n);
+}
+
+static void say_partial(struct runner *r, const struct model_run *run)
+{
+	for (size_t i = 0; i < run->n_events; i++) {
+		const struct model_event *ev = &run->events[i];
+		const struct model_warn *w = model_warn(ev->code);
+
+		if (ev->code != WARN_PEER_GONE && ev->code != WARN_PEER_TERMINATED)
+			continue;
+		fprintf(stderr, "weir %s: %s%s%s\n", r->m->name, w->text, ev->text ? ": " : "",
+			ev->text ? ev->text : "");
+		r->incomplete = true;
+	}
+}
+
+static int finish_run(struct runner *r, struct model_run *run, struct sink *sink)
+{
+	struct weir_err e = {0};
+	struct buf b = {0};
+
+	if (sink->close(sink, &e) < 0)
+		fprintf(stderr, "weir: the run was not stored: %s\n", e.msg);
+	else if (r->store && shows_rows(r))
+		buf_printf(&b, "stored as %s (weir show last)\n", run->id);
+	if (r->c->repeat > 1 && !strcmp(form_of(r->c), "text")) {
+		buf_printf(&b, "%3zu  ", r->n_runs + 1);
+		format_headline(run, &b);
+		buf_putc(&b, '\n');
+	}
+	cmd_flush(&b);
+	buf_fini(&b);
+	say_partial(r, run);
+	for (size_t i = 0; i < r->c->asserts.n; i++)
+		r->assert_failed |= !assertion_holds(&r->asserts[i], run);
+	r->runs[r->n_runs++] = run;
+	return 0;
+}
+
+static bool was_interrupted(const struct model_run *run)
+{
+	for (size_t i = 0; i < run->n_events; i++) {
+		if (run->events[i].code == WARN_INTERRUPTED)
+			return true;
+	}
+	return false;
+}
+
+static int run_once(struct runner *r, struct weir_err *e)
+{
+	struct model_experiment exp = {.id = r->exp_id, .position = (int64_t)r->n_runs};
+	struct measure_ctx ctx = {.sink = make_sink(r),
+				  .stop_fd = cmd_stop_fd(),
+				  .tags = r->tags,
+				  .n_tags = r->c->tags.n,
+				  .exp = r->c->repeat > 1 ? &exp : NULL,
+				  .psk = r->psk[0] ? r->psk : NULL};
+	int rc;
+
+	if (!ctx.sink)
+		return err_set(e, WEIR_OS, ENOMEM, "no memory for the output");
+	rc = r->m->run(&ctx, r->cfg, e);
+	if (rc >= 0)
+		return finish_run(r, ctx.run, ctx.sink);
+	ctx.sink->close(ctx.sink, NULL);
+	model_run_free(ctx.run);
+	return rc;
+}
+
+static void print_spread(struct runner *r)
+{
+	struct format_opts fo = format_opts_of(r->c);
+	struct buf b = {0};
+
+	if (r->n_runs < 2 || strcmp(form_of(r->c), "text") != 0)
+		return;
+	format_spread((const struct model_run *const *)r->runs, r->n_runs, &fo, &b);
+	cmd_flush(&b);
+	buf_fini(&b);
+}
+
+static void trim_store(struct runner *r)
+{
+	struct weir_err e = {0};
+	int n = r->store && !store_read_only(r->store) ? store_trim(r->store, &e) : 0;
+
+	if (n > 0)
+		fprintf(stderr,
+			"weir: the store is at its cap: the %d oldest untagged run%s removed "
+			"(--store-cap)\n",
+			n, n == 1 ? " was" : "s were");
+}
+
+static int run_all(struct runner *r, struct weir_err *e)
+{
+	int rc = 0;
+
+	r->runs = calloc((size_t)r->c->repeat, sizeof(struct model_run *));
+	if (!r->runs)
+		return -ENOMEM;
+	for (int64_t i = 0; i < r->c->repeat && rc >= 0; i++) {
+		rc = run_once(r, e);
+		if (rc >= 0 && was_interrupted(r->runs[r->n_runs - 1]))
+			break;
+	}
+	print_spread(r);
+	trim_store(r);
+	return rc;
+}
+
+static int prepare(struct runner *r, struct weir_err *e)
+{
+	uint8_t rnd[16];
+	int rc = r->m->check ? r->m->check(r->cfg, e) : 0;
+
+	if (rc >= 0)
+		rc = parse_tags(r, e);
+	if (rc >= 0)
+		rc = parse_asserts(r, e);
+	if (rc >= 0)
+		rc = read_psk(r, e);
+	clk_random(rnd, sizeof(rnd));
+	for (size_t i = 0; i < sizeof(rnd); i++)
+		snprintf(r->exp_id + 2 * i, 3, "%02x", rnd[i]);
+	return rc;
+}
+
+static void runner_fini(struct runner *r)
+{
+	for (size_t i = 0; i < r->n_runs; i++)
+		model_run_free(r->runs[i]);
+	free(r->runs);
+	free(r->tags);
+	free(r->asserts);
+	store_close(r->store);
+	explicit_bzero(r->psk, sizeof(r->psk));
+}
+
+int cmd_measure(const struct measure *m, void *cfg)
+{
+	struct runner r = {.m = m, .cfg = cfg, .c = (void *)((char *)cfg + run_cfg_at(m))};
+	struct weir_err e = {0};
+	int rc = prepare(&r, &e);
+
+	if (rc >= 0) {
+		open_store(&r);
+		rc = run_all(&r, &e);
+	}
+	if (rc < 0)
+		rc = cmd_fail(m->name, &e);
+	else if (r.incomplete)
+		rc = CMD_FAILED;
+	else
+		rc = r.assert_failed ? CMD_VERDICT : CMD_OK;
+	runner_fini(&r);
+	return rc;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Facts of this machine that explain a figure later: kernel, processor, memory, clock source,
+ * congestion control, and the interface towards the peer. A fact that cannot be read is left
+ * out; none is guessed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "host/host.h"
+
+#define CPUINFO_MAX (64 << 10)
+#define TEXT_MAX    128
+
+static void put_text(struct jw *w, const char *key, const char *text)
+{
+	char safe[TEXT_MAX];
+
+	if (safe_str(safe, sizeof(safe), text, strnlen(text, TEXT_MAX)))
+		jw_str(w, key, safe);
+}
+
+static void put_attr(struct jw *w, const char *key, const char *path)
+{
+	char text[TEXT_MAX];
+
+	if (sys_read_attr(path, text, sizeof(text)) > 0)
+		put_text(w, key, text);
+}
+
+/* The first "model name" of /proc/cpuinfo; other machines than x86 name it differently. */
+static void put_cpu(struct jw *w)
+{
+	static const char *const keys[] = {"model name", "Model", "Hardware", "cpu model", "cpu"};
+	struct buf b = {0};
+
+	if (sys_read_file("/proc/cpuinfo", CPUINFO_MAX, &b, NULL) < 0 || !b.data)
+		goto out;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		size_t n = strlen(keys[i]);
+
+		for (char *p = b.data; p; p = strchr(p, '\n')) {
+			char *colon;
+
+			p += *p == '\n';
+			if (strncmp(p, keys[i], n) != 0 || !strchr("\t :", p[n]))
+				continue;
+			colon = p + strcspn(p, ":\n");
+			if (*colon != ':' || colon[1] != ' ')
+				continue;
+			colon[2 + strcspn(colon + 2, "\n")] = '\0';
+			put_text(w, "cpu", colon + 2);
+			goto out;
+		}
+	}
+out:
+	buf_fini(&b);
+}
+
+static void put_virt(struct jw *w)
+{
+	char text[TEXT_MAX];
+
+	if (sys_read_attr("/sys/hypervisor/type", text, sizeof(text)) > 0)
+		put_text(w, "virt", text);
+	else if (sys_read_attr("/sys/class/dmi/id/product_name", text, sizeof(text)) > 0)
+		put_text(w, "product", text);
+}
+
+static void put_iface(struct jw *w, const char *iface)
+{
+	struct sys_nl *nl;
+	struct sys_link link;
+	char path[TEXT_MAX];
+	int64_t mbps;
+
+	if (sys_nl_open(&nl, NULL) < 0)
+		return;
+	if (sys_link_get(nl, iface, &link, NULL) >= 0) {
+		put_text(w, "iface", link.name);
+		jw_i64(w, "mtu", link.mtu);
+		put_text(w, "qdisc", link.qdisc);
+		put_text(w, "driver", link.kind);
+		snprintf(path, sizeof(path), "/sys/class/net/%s/speed", link.name);
+		if (sys_read_i64(path, &mbps) >= 0 && mbps > 0)
+			jw_i64(w, "speed_bps", mbps * 1000000);
+	}
+	sys_nl_close(nl);
+}
+
+void host_facts(struct buf *b, const char *iface)
+{
+	struct jw w = jw_init(b);
+	struct utsname u;
+	struct sysinfo si;
+	char cc[TEXT_MAX];
+
+	jw_obj(&w, NULL);
+	if (uname(&u) == 0) {
+		put_text(&w, "host", u.nodename);
+		put_text(&w, "kernel", u.release);
+		put_text(&w, "machine", u.machine);
+	}
+	put_cpu(&w);
+	jw_i64(&w, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	if (sysinfo(&si) == 0)
+		jw_u64(&w, "memory_bytes", (uint64_t)si.totalram * si.mem_unit);
+	put_virt(&w);
+	put_attr(&w, "clocksource",
+		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	if (sys_sysctl_get("net.ipv4.tcp_congestion_control", cc, sizeof(cc)) > 0)
+		put_text(&w, "congestion_control", cc);
+	if (iface)
+		put_iface(&w, iface);
+	jw_end_obj(&w);
+}
