@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The first bytes of a connection decide what it is: a data connection of a test that waits for
+ * it, a new test, or nothing that is served. Exactly the bytes that tell are read, because what
+ * follows belongs to the child. Who is refused hears `ff`, iperf3's own word for it, and is
+ * listened to for another second: unread bytes would make a reset that destroys it.
+ */
+#include "serve/priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define DRAIN_NS   NSEC_PER_SEC
+#define RETRY_NS   NSEC_PER_MSEC
+#define DRAIN_SIZE (256 << 10)
+
+static size_t index_of(const struct serve_front *f, const struct serve_conn *c)
+{
+	return (size_t)(c - f->pool.conns);
+}
+
+/* Deleted from epoll by hand: a child may hold the same open file. */
+void serve_conn_close(struct serve_front *f, struct serve_conn *c)
+{
+	serve_heap_del(&f->heap, &c->timer);
+	epoll_ctl(f->ep, EPOLL_CTL_DEL, c->fd, NULL);
+	close(c->fd);
+	serve_pool_del(&f->pool, c);
+}
+
+void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *peer)
+{
+	uint64_t prefix = serve_prefix_of(peer);
+	struct serve_conn *c = serve_pool_add(&f->pool, prefix);
+
+	if (!c) {
+		serve_conn_close(f, serve_pool_victim(&f->pool));
+		c = serve_pool_add(&f->pool, prefix);
+	}
+	c->fd = take_fd;
+	c->peer = *peer;
+	c->seq = ++f->seq;
+	c->state = SERVE_CONN_READ;
+	c->timer.kind = SERVE_T_CONN;
+	c->deadline_ns = clk_mono_ns() + f->lim.pending_ns;
+	serve_heap_set(&f->heap, &c->timer, c->deadline_ns);
+	if (serve_watch(f, c->fd, EPOLLIN, SERVE_S_CONN, index_of(f, c)) < 0)
+		serve_conn_close(f, c);
+}
+
+static void refuse(struct serve_front *f, struct serve_conn *c)
+{
+	static const uint8_t denied = 0xff;
+
+	c->state = SERVE_CONN_DRAIN;
+	if (send(c->fd, &denied, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+	    shutdown(c->fd, SHUT_WR) < 0)
+		serve_conn_close(f, c);
+	else
+		serve_heap_set(&f->heap, &c->timer, clk_mono_ns() + DRAIN_NS);
+}
+
+/* Kept until the child reads its channel; not looked at meanwhile. */
+static void hold(struct serve_front *f, struct serve_conn *c)
+{
+	struct epoll_event none = {.data.u64 = (uint64_t)SERVE_S_CONN << 32 | index_of(f, c)};
+
+	c->state = SERVE_CONN_READY;
+	epoll_ctl(f->ep, EPOLL_CTL_MOD, c->fd, &none);
+	serve_heap_set(&f->heap, &c->timer, clk_mono_ns() + RETRY_NS);
+}
+
+static void resume(struct serve_front *f, struct serve_conn *c)
+{
+	struct epoll_event in = {.events = EPOLLIN,
+				 .data.u64 = (uint64_t)SERVE_S_CONN << 32 | index_of(f, c)};
+
+	epoll_ctl(f->ep, EPOLL_CTL_MOD, c->fd, &in);
+	refuse(f, c);
+}
+
+static void give(struct serve_front *f, struct serve_conn *c, struct serve_test *t)
+{
+	int r = t ? serve_test_give(f, t, c) : -ENOENT;
+
+	if (r == -EAGAIN)
+		hold(f, c);
+	else if (!r)
+		serve_conn_close(f, c);
+	else if (c->state == SERVE_CONN_READY)
+		resume(f, c);
+	else
+		refuse(f, c);
+}
+
+/* NULL: it may be served. Else why not. */
+static const char *objection(struct serve_front *f, const struct serve_conn *c, char *dst,
+			     size_t cap)
+{
+	char addr[64];
+
+	if (f->stage != SERVE_RUNS)
+		return "the server is about to stop";
+	if (!serve_admit_peer(&f->admit, &c->peer, clk_mono_ns())) {
+		net_addr_text(&c->peer, addr, sizeof(addr));
+		snprintf(dst, cap,
+			 "neither a private nor an on-link address; --allow %s/%d would serve it",
+			 addr, c->peer.sa.sa_family == AF_INET ? 32 : 128);
+		return dst;
+	}
+	if (f->tests.n >= f->lim.tests) {
+		snprintf(dst, cap, "busy: %zu tests at once (--tests)", f->tests.n);
+		return dst;
+	}
+	if (f->lim.per_prefix &&
+	    serve_tests_of_prefix(&f->tests, c->group->prefix) >= f->lim.per_prefix) {
+		snprintf(dst, cap, "busy: %zu tests at once of one network", f->lim.per_prefix);
+		return dst;
+	}
+	return NULL;
+}
+
+static void complete(struct serve_front *f, struct serve_conn *c, const struct proto *p)
+{
+	struct serve_test *t = serve_tests_find(&f->tests, c->buf);
+	char text[160];
+	const char *why;
+	int r;
+
+	if (t) {
+		give(f, c, t);
+		return;
+	}
+	why = objection(f, c, text, sizeof(text));
+	if (!why) {
+		r = serve_test_start(f, c, p);
+		if (!r) {
+			serve_conn_close(f, c);
+			return;
+		}
+		snprintf(text, sizeof(text), "no process for it: %s", strerror(-r));
+		why = text;
+	}
+	serve_log_refusal(f, &c->peer, p, why);
+	refuse(f, c);
+}
+
+/* Bytes still to be read before anything can be said; 0: *p has all of its, or nothing fits. */
+static size_t missing(const struct serve_conn *c, const struct proto **p)
+{
+	const struct proto *at;
+	size_t least = 0;
+
+	*p = NULL;
+	for (size_t i = 0; (at = proto_at(i)); i++) {
+		enum proto_sniff s =
+			at->pre_bytes >= PROTO_COOKIE_LEN && at->pre_bytes <= SERVE_PRE_MAX
+				? at->sniff(c->buf, c->have)
+				: PROTO_SNIFF_NO;
+		size_t left = at->pre_bytes > c->have ? at->pre_bytes - c->have : 0;
+
+		if (s == PROTO_SNIFF_YES && !left) {
+			*p = at;
+			return 0;
+		}
+		if (s != PROTO_SNIFF_NO && left && (!least || left < least))
+			least = left;
+	}
+	return least;
+}
+
+static void read_more(struct serve_front *f, struct serve_conn *c)
+{
+	const struct proto *p;
+	size_t want;
+
+	while ((want = missing(c, &p))) {
+		ssize_t n = recv(c->fd, c->buf + c->have, want, MSG_DONTWAIT);
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n <= 0) {
+			serve_conn_close(f, c);
+			return;
+		}
+		c->have += (size_t)n;
+	}
+	if (p)
+		complete(f, c, p);
+	else
+		refuse(f, c);
+}
+
+/* MSG_TRUNC: thrown away in the kernel. */
+static void drain(struct serve_front *f, struct serve_conn *c)
+{
+	ssize_t n = recv(c->fd, NULL, DRAIN_SIZE, MSG_DONTWAIT | MSG_TRUNC);
+
+	if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
+		serve_conn_close(f, c);
+}
+
+void serve_conn_event(struct serve_front *f, struct serve_conn *c)
+{
+	switch (c->state) {
+	case SERVE_CONN_READ:
+		read_more(f, c);
+		return;
+	case SERVE_CONN_DRAIN:
+		drain(f, c);
+		return;
+	case SERVE_CONN_READY: /* only errors are told: it is dead */
+		serve_conn_close(f, c);
+		return;
+	case SERVE_CONN_FREE: /* an event of what was here before */
+		return;
+	}
+}
+
+void serve_conn_expired(struct serve_front *f, struct serve_conn *c)
+{
+	if (c->state == SERVE_CONN_READY && clk_mono_ns() < c->deadline_ns)
+		give(f, c, serve_tests_find(&f->tests, c->buf));
+	else
+		serve_conn_close(f, c);
+}

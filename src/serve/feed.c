@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which data connection is which flow follows from the order in which they were accepted, but
+ * their cookies may become complete in any order. So all of them are gathered first, sorted by
+ * the number that the front gave at accept(), and only then handed out.
+ */
+#include "serve/priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int serve_feed_expect(void *arg, size_t n)
+{
+	struct serve_feed *f = arg;
+	struct serve_msg m = {.type = SERVE_MSG_EXPECT, .a = n};
+
+	if (n > (size_t)2 * FLOW_MAX)
+		return -E2BIG;
+	if (n) {
+		serve_feed_fini(f);
+		f->items = calloc(n, sizeof(*f->items));
+		if (!f->items)
+			return -ENOMEM;
+		f->expect = n;
+	}
+	return serve_chan_send(f->chan, &m, -1);
+}
+
+/* The client may give up or die while the others are waited for. */
+static int wait_one(const struct serve_feed *f, int64_t deadline_ns)
+{
+	struct pollfd p[3] = {
+		{.fd = f->chan, .events = POLLIN},
+		{.fd = f->stop, .events = POLLIN},
+		{.fd = f->ctl, .events = POLLRDHUP},
+	};
+	int64_t left = (deadline_ns - clk_mono_ns() + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+	int n = poll(p, ARRAY_LEN(p), left < 0 ? 0 : left > 60000 ? 60000 : (int)left);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (!n)
+		return left > 60000 ? 0 : -ETIMEDOUT;
+	if (p[1].revents)
+		return -ECANCELED;
+	return p[0].revents ? 1 : -EPIPE;
+}
+
+static int gather_one(struct serve_feed *f, int64_t deadline_ns)
+{
+	struct serve_msg m;
+	int fd, r = wait_one(f, deadline_ns);
+
+	if (r <= 0)
+		return r;
+	r = serve_chan_recv(f->chan, &m, &fd);
+	if (r <= 0)
+		return r == 0 ? -EPIPE : r;
+	if (m.type != SERVE_MSG_DATA || fd < 0)
+		return -EPROTO;
+	f->items[f->got++] = (struct serve_feed_item){m.a, fd};
+	return 0;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct serve_feed_item *x = a, *y = b;
+
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+static int gather_all(struct serve_feed *f, int64_t deadline_ns)
+{
+	if (f->got == f->expect)
+		return 0;
+	while (f->got < f->expect) {
+		int r = gather_one(f, deadline_ns);
+
+		if (r < 0)
+			return r;
+	}
+	qsort(f->items, f->got, sizeof(*f->items), by_seq);
+	return 0;
+}
+
+int serve_feed_take(void *arg, int64_t deadline_ns)
+{
+	struct serve_feed *f = arg;
+	int fd, r = gather_all(f, deadline_ns);
+
+	if (r < 0)
+		return r;
+	if (f->next >= f->got)
+		return -ENOENT;
+	fd = f->items[f->next].fd;
+	f->next++;
+	fcntl(fd, F_SETFL, 0);
+	return fd;
+}
+
+void serve_feed_fini(struct serve_feed *f)
+{
+	for (size_t i = f->next; i < f->got; i++)
+		close(f->items[i].fd);
+	free(f->items);
+	f->items = NULL;
+	f->expect = f->got = f->next = 0;
+}

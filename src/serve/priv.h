@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* serve's private pieces: deadlines, pending connections, admission, the channel, the child. */
+#ifndef WEIR_SERVE_PRIV_H
+#define WEIR_SERVE_PRIV_H
+
+#include "measure/measure.h"
+#include "serve/serve.h"
+
+#define SERVE_PRE_MAX  64   /* bytes kept of a connection that is not told yet */
+#define SERVE_LINE_MAX 4096 /* bytes of a log line */
+
+/* ---- deadlines (heap.c) --------------------------------------------------- */
+
+enum serve_timer_kind { SERVE_T_CONN, SERVE_T_TEST, SERVE_T_ACCEPT, SERVE_T_STOP, SERVE_T_MAX };
+struct serve_timer {
+	int64_t at;
+	size_t pos; /* place in the heap from 1; 0 = not in it */
+	enum serve_timer_kind kind;
+};
+struct serve_heap {
+	struct serve_timer **v;
+	size_t n, cap;
+};
+int serve_heap_init(struct serve_heap *h, size_t cap);
+void serve_heap_fini(struct serve_heap *h);
+/* Adds or moves. Room for every timer is there from the start: never fails. */
+void serve_heap_set(struct serve_heap *h, struct serve_timer *t, int64_t at);
+void serve_heap_del(struct serve_heap *h, struct serve_timer *t);
+/* Takes out the first that is due, or NULL. */
+struct serve_timer *serve_heap_due(struct serve_heap *h, int64_t now);
+/* For epoll_wait(): until the first deadline, rounded up; -1 without one. */
+int serve_heap_wait_ms(const struct serve_heap *h, int64_t now);
+
+/* ---- connections without a test (pool.c) ------------------------------------ */
+
+enum serve_conn_state {
+	SERVE_CONN_FREE,
+	SERVE_CONN_READ,  /* bytes are missing */
+	SERVE_CONN_READY, /* complete, its test's channel is full: tried again */
+	SERVE_CONN_DRAIN, /* answered `ff`; what still comes is thrown away */
+};
+struct serve_group;
+struct serve_conn {
+	struct serve_timer timer;
+	int64_t deadline_ns; /* of a complete cookie */
+	uint64_t seq;        /* accept number: roles follow it */
+	struct serve_group *group;
+	struct serve_conn *older, *newer; /* within the group */
+	int fd;
+	enum serve_conn_state state;
+	size_t have;
+	uint8_t buf[SERVE_PRE_MAX];
+	struct net_addr peer;
+};
+_Static_assert(sizeof(struct serve_conn) <= 512, "a silent connection costs at most 512 bytes");
+
+/* A fixed table; a group is the connections of one /32 or /64, oldest first. */
+struct serve_group {
+	uint64_t prefix;
+	size_t n;
+	struct serve_conn *oldest, *newest;
+	struct serve_group *next; /* hash chain, or free list */
+};
+#define SERVE_HASH 1024
+struct serve_pool {
+	struct serve_conn *conns;
+	struct serve_group *groups, *free_groups;
+	struct serve_conn *free_conns; /* linked by newer */
+	size_t cap, n, map_bytes;
+	uint64_t seed;
+	struct serve_group *hash[SERVE_HASH];
+};
+int serve_pool_init(struct serve_pool *p, size_t cap);
+void serve_pool_fini(struct serve_pool *p);
+/* NULL when full: take serve_pool_victim() out first. */
+struct serve_conn *serve_pool_add(struct serve_pool *p, uint64_t prefix);
+void serve_pool_del(struct serve_pool *p, struct serve_conn *c);
+/* The oldest connection of the prefix that holds the most. */
+struct serve_conn *serve_pool_victim(const struct serve_pool *p);
+
+/* ---- who is served (admit.c) -------------------------------------------------- */
+
+/* The /32 or /64 of an unmapped address as one number. */
+uint64_t serve_prefix_of(const struct net_addr *a);
+#define SERVE_ONLINK_MAX 64
+struct serve_admit {
+	const struct net_prefix *allow;
+	size_t n_allow;
+	bool everyone;
+	struct net_prefix onlink[SERVE_ONLINK_MAX];
+	size_t n_onlink;
+	int64_t read_ns; /* when the kernel was last asked for the on-link prefixes; 0 = never */
+};
+bool serve_admit_peer(struct serve_admit *a, const struct net_addr *peer, int64_t now_ns);
+/* One line a period; *missed is how many were kept back before this one. */
+struct serve_rate {
+	int64_t next_ns;
+	uint64_t missed;
+};
+bool serve_rate_ok(struct serve_rate *r, int64_t now_ns, int64_t period_ns, uint64_t *missed);
+/* Zeros become defaults; --public's own bounds. */
+void serve_limits_fill(struct serve_limits *l, bool public_mode, bool one_off);
+
+/* ---- the channel between front and child (chan.c) ------------------------------- */
+
+enum serve_msg_type {
+	SERVE_MSG_DATA,   /* front: a data connection; a = accept number; carries the descriptor */
+	SERVE_MSG_EXPECT, /* child: a = data connections expected, 0 = no more */
+	SERVE_MSG_RESULT, /* child: the log line */
+};
+struct serve_msg {
+	uint32_t type, len; /* len: bytes of text */
+	uint64_t a;
+	char text[SERVE_LINE_MAX];
+};
+int serve_chan_pair(int fds[2]); /* front's end does not block */
+/* -EAGAIN when a front's end is full. pass_fd -1 = none. */
+int serve_chan_send(int fd, const struct serve_msg *m, int pass_fd);
+/* 1, 0 at the end, -EAGAIN, -EPROTO for what is no message. got_fd NULL: descriptors are refused. */
+int serve_chan_recv(int fd, struct serve_msg *m, int *got_fd);
+
+/* ---- the child's end: data connections in accept order (feed.c) ------------------ */
+
+struct serve_feed {
+	int chan, ctl, stop; /* borrowed */
+	struct serve_feed_item {
+		uint64_t seq;
+		int fd;
+	} * items;
+	size_t expect, got, next;
+};
+/* proto_session's callbacks; arg is the feed. */
+int serve_feed_expect(void *arg, size_t n);
+int serve_feed_take(void *arg, int64_t deadline_ns);
+void serve_feed_fini(struct serve_feed *f);
+
+/* ---- the child (child.c) ----------------------------------------------------------- */
+
+struct serve_job {
+	const struct serve_cfg *cfg;
+	const struct proto *proto;
+	int ctl, chan, stop; /* owned by the child process */
+	char cookie[PROTO_COOKIE_LEN];
+	struct proto_limits limits;
+	unsigned workers;
+	const _Atomic int *overlap;
+};
+/* Runs in the child and returns its exit status. */
+typedef int serve_body(const struct serve_job *job);
+serve_body serve_child_body;
+/* Signals, descriptors and the parent's death; keep: descriptors that stay open beside 0 to 2. */
+int serve_child_settle(pid_t parent, int null_fd, const int *keep, size_t n);
+
+/* ---- log lines (line.c) ----------------------------------------------------------------- */
+
+struct serve_line {
+	const struct net_addr *peer;
+	const char *protocol;         /* or NULL */
+	const struct proto_peer *who; /* or NULL */
+	const char *outcome;          /* "done", "failed", "refused" … */
+	const char *why;              /* safe text or NULL */
+	const struct model_run *run;  /* or NULL */
+};
+void serve_line_put(struct buf *b, const struct serve_line *l, bool json);
+/* What a child handed in is one line of printable UTF-8. */
+bool serve_line_ok(const char *s, size_t n);
+
+/* ---- running tests (test.c) -------------------------------------------------------------------- */
+
+struct serve_front;
+struct serve_test {
+	struct serve_timer timer; /* a child that hangs; then: one that is not reaped yet */
+	pid_t pid;                /* 0 = a free slot */
+	int chan;                 /* -1 once the child has closed it */
+	const struct proto *proto;
+	char cookie[PROTO_COOKIE_LEN];
+	uint64_t prefix, window; /* bytes of the memory budget */
+	struct net_addr peer;
+	size_t expect, given; /* data connections */
+	bool began;           /* it expected some */
+	bool complete;        /* and got them all */
+	bool logged;
+	const char *killed; /* why the front ended it, or NULL */
+};
+struct serve_tests {
+	struct serve_test *v;
+	size_t cap, n;
+	_Atomic int *overlap; /* one a slot, shared with the children */
+	uint64_t window_floor, window_free;
+};
+int serve_tests_init(struct serve_tests *ts, const struct serve_limits *lim);
+void serve_tests_fini(struct serve_tests *ts);
+struct serve_test *serve_tests_find(const struct serve_tests *ts, const void *cookie);
+size_t serve_tests_of_prefix(const struct serve_tests *ts, uint64_t prefix);
+bool serve_tests_unsettled(const struct serve_tests *ts); /* some wait for data connections */
+/* Forks a child that takes the connection; 0 or -errno, then it is still the caller's. */
+int serve_test_start(struct serve_front *f, const struct serve_conn *c, const struct proto *p);
+/* 0: the child has it; -EAGAIN: its channel is full; -ENOENT: it expects no more. */
+int serve_test_give(struct serve_front *f, struct serve_test *t, const struct serve_conn *c);
+void serve_test_event(struct serve_front *f, struct serve_test *t);
+void serve_test_expired(struct serve_front *f, struct serve_test *t);
+void serve_tests_kill(struct serve_front *f, const char *why);
+
+/* ---- the front (front.c, conn.c) ----------------------------------------------------------- */
+
+enum serve_stage { SERVE_RUNS, SERVE_FINISHES, SERVE_STOPS, SERVE_KILLS, SERVE_DONE };
+enum serve_source { SERVE_S_LISTENER, SERVE_S_STOP, SERVE_S_CONN, SERVE_S_TEST, SERVE_S_MAX };
+struct serve_front {
+	const struct serve_cfg *cfg;
+	struct serve_limits lim;
+	serve_body *body;
+	int ep, listener, null, reserve; /* reserve: given up to accept and refuse at EMFILE */
+	int stop_pipe[2];                /* children see its end */
+	struct serve_heap heap;
+	struct serve_pool pool;
+	struct serve_tests tests;
+	struct serve_admit admit;
+	struct serve_rate refusals;
+	struct serve_timer accept_timer, stop_timer;
+	uint64_t seq;
+	enum serve_stage stage;
+};
+int serve_watch(struct serve_front *f, int fd, uint32_t events, enum serve_source kind, size_t i);
+void serve_log(struct serve_front *f, const struct serve_line *l);
+void serve_log_refusal(struct serve_front *f, const struct net_addr *peer, const struct proto *p,
+		       const char *why);
+void serve_ended(struct serve_front *f, bool ran); /* a test's slot is free again */
+void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *peer);
+void serve_conn_event(struct serve_front *f, struct serve_conn *c);
+void serve_conn_expired(struct serve_front *f, struct serve_conn *c);
+void serve_conn_close(struct serve_front *f, struct serve_conn *c);
+/* Serves on take_listener (closed at the end) with the privileges it has. */
+int serve_front(const struct serve_cfg *cfg, int take_listener, serve_body *body,
+		struct weir_err *e);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests share a host but nothing else: each is a child process that is found by its cookie, gets
+ * its data connections over a channel, and is judged only by what the front itself knows. The
+ * front survives whatever becomes of it and always writes its line.
+ */
+#include "serve/priv.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETUP_NS   (90 * NSEC_PER_SEC) /* parameters and data connections: their own limits first */
+#define OVERDUE_NS (60 * NSEC_PER_SEC) /* beyond the longest test that the limits allow */
+#define REAP_NS    NSEC_PER_MSEC
+#define MSGS_MAX   16 /* of one child at a visit */
+
+int serve_tests_init(struct serve_tests *ts, const struct serve_limits *lim)
+{
+	*ts = (struct serve_tests){.cap = lim->tests};
+	ts->window_free = lim->memory_bytes / 2;
+	ts->window_floor = lim->memory_bytes / 2 / lim->tests;
+	ts->v = calloc(ts->cap, sizeof(*ts->v));
+	ts->overlap = mmap(NULL, ts->cap * sizeof(*ts->overlap), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (ts->overlap == MAP_FAILED)
+		ts->overlap = NULL;
+	if (!ts->v || !ts->overlap)
+		return -ENOMEM;
+	for (size_t i = 0; i < ts->cap; i++)
+		ts->v[i].chan = -1;
+	return 0;
+}
+
+void serve_tests_fini(struct serve_tests *ts)
+{
+	for (size_t i = 0; ts->v && i < ts->cap; i++) {
+		if (ts->v[i].chan >= 0)
+			close(ts->v[i].chan);
+	}
+	if (ts->overlap)
+		munmap(ts->overlap, ts->cap * sizeof(*ts->overlap));
+	free(ts->v);
+	*ts = (struct serve_tests){0};
+}
+
+struct serve_test *serve_tests_find(const struct serve_tests *ts, const void *cookie)
+{
+	for (size_t i = 0; i < ts->cap; i++) {
+		if (ts->v[i].pid && !memcmp(ts->v[i].cookie, cookie, PROTO_COOKIE_LEN))
+			return &ts->v[i];
+	}
+	return NULL;
+}
+
+size_t serve_tests_of_prefix(const struct serve_tests *ts, uint64_t prefix)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ts->cap; i++)
+		n += ts->v[i].pid && ts->v[i].prefix == prefix;
+	return n;
+}
+
+bool serve_tests_unsettled(const struct serve_tests *ts)
+{
+	for (size_t i = 0; i < ts->cap; i++) {
+		if (ts->v[i].pid && ts->v[i].chan >= 0 && !ts->v[i].complete)
+			return true;
+	}
+	return false;
+}
+
+/* ---- the start ---- */
+
+static struct serve_test *free_slot(const struct serve_tests *ts)
+{
+	for (size_t i = 0; i < ts->cap; i++) {
+		if (!ts->v[i].pid)
+			return &ts->v[i];
+	}
+	return NULL;
+}
+
+/* Half of what is left beside everybody's floor: one test alone may be large, the sum is bounded. */
+static uint64_t window_take(struct serve_tests *ts)
+{
+	uint64_t extra = ts->window_free / 2;
+
+	ts->window_free -= extra;
+	return ts->window_floor + extra;
+}
+
+static void window_return(struct serve_tests *ts, uint64_t window)
+{
+	ts->window_free += window - ts->window_floor;
+}
+
+/* Processors shared evenly; alone, the engine decides. */
+static unsigned workers_for(size_t tests)
+{
+	cpu_set_t set;
+	unsigned n;
+
+	if (tests < 2 || sched_getaffinity(0, sizeof(set), &set))
+		return 0;
+	n = (unsigned)CPU_COUNT(&set) / (unsigned)tests;
+	return n ? n : 1;
+}
+
+static struct serve_job job_of(const struct serve_front *f, const struct serve_test *t, int ctl,
+			       int chan)
+{
+	struct serve_job job = {
+		.cfg = f->cfg,
+		.proto = t->proto,
+		.ctl = ctl,
+		.chan = chan,
+		.stop = f->stop_pipe[0],
+		.limits = {.flows = f->lim.flows,
+			   .duration_ns = f->lim.duration_ns,
+			   .window_total = t->window,
+			   .no_high_dscp = f->cfg->public_mode},
+		.workers = workers_for(f->tests.n),
+		.overlap = &f->tests.overlap[t - f->tests.v],
+	};
+
+	memcpy(job.cookie, t->cookie, sizeof(job.cookie));
+	return job;
+}
+
+static _Noreturn void become_child(const struct serve_front *f, const struct serve_test *t,
+				   pid_t parent, int ctl, int chan)
+{
+	struct serve_job job = job_of(f, t, ctl, chan);
+	const int keep[] = {job.ctl, job.chan, job.stop};
+
+	/* Other clients' cookies are none of its business. */
+	explicit_bzero(f->tests.v, f->tests.cap * sizeof(*f->tests.v));
+	mprotect(f->tests.overlap, f->tests.cap * sizeof(*f->tests.overlap), PROT_READ);
+	if (serve_child_settle(parent, f->null, keep, ARRAY_LEN(keep)))
+		_exit(126);
+	_exit(f->body(&job));
+}
+
+static void slot_free(struct serve_front *f, struct serve_test *t)
+{
+	serve_heap_del(&f->heap, &t->timer);
+	window_return(&f->tests, t->window);
+	*t = (struct serve_test){.chan = -1};
+	f->tests.n--;
+}
+
+int serve_test_start(struct serve_front *f, const struct serve_conn *c, const struct proto *p)
+{
+	struct serve_test *t = free_slot(&f->tests);
+	pid_t parent = getpid();
+	int ctl = c->fd; /* the child has no copy of the table that c is in */
+	int fds[2], r;
+
+	if (!t)
+		return -EBUSY;
+	r = serve_chan_pair(fds);
+	if (r < 0)
+		return r;
+	*t = (struct serve_test){.timer.kind = SERVE_T_TEST,
+				 .chan = fds[0],
+				 .proto = p,
+				 .prefix = c->group->prefix,
+				 .window = window_take(&f->tests),
+				 .peer = c->peer};
+	memcpy(t->cookie, c->buf, sizeof(t->cookie));
+	f->tests.overlap[t - f->tests.v] = 0;
+	f->tests.n++;
+	r = serve_watch(f, t->chan, EPOLLIN, SERVE_S_TEST, (size_t)(t - f->tests.v));
+	t->pid = r < 0 ? -1 : fork();
+	if (t->pid == 0)
+		become_child(f, t, parent, ctl, fds[1]);
+	close(fds[1]);
+	if (t->pid < 0) {
+		r = r < 0 ? r : -errno;
+		close(fds[0]);
+		slot_free(f, t);
+		return r;
+	}
+	serve_heap_set(&f->heap, &t->timer, clk_mono_ns() + SETUP_NS);
+	return 0;
+}
+
+/* ---- what the child says ---- */
+
+static void mark_overlap(struct serve_tests *ts, struct serve_test *t)
+{
+	for (size_t i = 0; i < ts->cap; i++) {
+		if (&ts->v[i] == t || !ts->v[i].pid || !ts->v[i].began || ts->v[i].chan < 0)
+			continue;
+		ts->overlap[i] = 1;
+		ts->overlap[t - ts->v] = 1;
+	}
+}
+
+static void expects(struct serve_front *f, struct serve_test *t, uint64_t n)
+{
+	t->expect = n < (size_t)2 * FLOW_MAX ? n : (size_t)2 * FLOW_MAX;
+	t->given = 0;
+	if (n && !t->began) {
+		t->began = true;
+		mark_overlap(&f->tests, t);
+	}
+}
+
+static void has_result(struct serve_front *f, struct serve_test *t, struct serve_msg *m)
+{
+	if (t->logged || m->len >= sizeof(m->text) || !serve_line_ok(m->text, m->len))
+		return;
+	m->text[m->len] = '\0';
+	f->cfg->log(f->cfg->arg, m->text);
+	t->logged = true;
+}
+
+static void log_death(struct serve_front *f, struct serve_test *t, int status)
+{
+	char why[96] = "its process ended without a result";
+
+	if (t->killed)
+		snprintf(why, sizeof(why), "%s", t->killed);
+	else if (WIFSIGNALED(status))
+		snprintf(why, sizeof(why), "its process died: signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	serve_log(f, &(struct serve_line){.peer = &t->peer,
+					  .protocol = t->proto->name,
+					  .outcome = "failed",
+					  .why = why});
+}
+
+/* The channel is closed; the process is at its end, but perhaps not quite. */
+static void reap(struct serve_front *f, struct serve_test *t)
+{
+	int status = 0;
+	bool ran = t->complete;
+
+	if (waitpid(t->pid, &status, WNOHANG) == 0) {
+		serve_heap_set(&f->heap, &t->timer, clk_mono_ns() + REAP_NS);
+		return;
+	}
+	if (!t->logged)
+		log_death(f, t, status);
+	slot_free(f, t);
+	serve_ended(f, ran);
+}
+
+static void channel_closed(struct serve_front *f, struct serve_test *t)
+{
+	epoll_ctl(f->ep, EPOLL_CTL_DEL, t->chan, NULL);
+	close(t->chan);
+	t->chan = -1;
+	reap(f, t);
+}
+
+void serve_test_event(struct serve_front *f, struct serve_test *t)
+{
+	struct serve_msg m;
+
+	for (int i = 0; i < MSGS_MAX && t->pid && t->chan >= 0; i++) {
+		int r = serve_chan_recv(t->chan, &m, NULL);
+
+		if (r == -EAGAIN)
+			return;
+		if (r <= 0)
+			channel_closed(f, t);
+		else if (m.type == SERVE_MSG_EXPECT)
+			expects(f, t, m.a);
+		else if (m.type == SERVE_MSG_RESULT)
+			has_result(f, t, &m);
+	}
+}
+
+/* ---- what the front does to it ---- */
+
+int serve_test_give(struct serve_front *f, struct serve_test *t, const struct serve_conn *c)
+{
+	struct serve_msg m = {.type = SERVE_MSG_DATA, .a = c->seq};
+	int r;
+
+	/* What it expects was said before the client was told, but may not have been read. */
+	serve_test_event(f, t);
+	if (!t->pid || t->chan < 0 || t->given >= t->expect)
+		return -ENOENT;
+	r = serve_chan_send(t->chan, &m, c->fd);
+	if (r == -ETOOMANYREFS)
+		return -EAGAIN;
+	if (r < 0)
+		return r;
+	if (++t->given == t->expect) {
+		t->complete = true;
+		serve_heap_del(&f->heap, &t->timer);
+		if (f->lim.duration_ns)
+			serve_heap_set(&f->heap, &t->timer,
+				       clk_mono_ns() + f->lim.duration_ns + OVERDUE_NS);
+	}
+	return 0;
+}
+
+static void kill_test(struct serve_test *t, const char *why)
+{
+	if (!t->killed)
+		t->killed = why;
+	kill(t->pid, SIGKILL);
+}
+
+void serve_test_expired(struct serve_front *f, struct serve_test *t)
+{
+	if (t->chan < 0)
+		reap(f, t);
+	else
+		kill_test(t, "it did not end in time");
+}
+
+void serve_tests_kill(struct serve_front *f, const char *why)
+{
+	for (size_t i = 0; i < f->tests.cap; i++) {
+		if (f->tests.v[i].pid)
+			kill_test(&f->tests.v[i], why);
+	}
+}
