@@ -170,7 +170,7 @@ struct net_engine_cfg {
 	int64_t rate_hint_bps;              /* unused when 0 */
 };
 int net_engine_new(const struct net_engine_cfg *cfg, struct net_engine **out, struct weir_err *e);
-/* Takes the socket. Flow index in order of adding, or -errno. */
+/* Takes the socket, also when it fails. Flow index in order of adding, or -errno. */
 int net_engine_add(struct net_engine *en, int take_fd, const struct flow_spec *spec, bool sender,
 		   struct weir_err *e);
 int net_engine_prepare(struct net_engine *en, struct weir_err *e); /* threads up, waiting */
@@ -205,9 +205,9 @@ void net_engine_sample(const struct net_engine *en, size_t flow, struct net_flow
 
 /* ---- sampler (sampler.c) ------------------------------------------------------- */
 
-struct net_cpu_sample { /* cumulative ns; worker and process clocks of this end */
+struct net_cpu_sample { /* ns since net_sampler_new; worker and process clocks of this end */
 	int64_t process_ns, user_ns, system_ns;
-	int64_t worker_max_ns; /* the busiest worker thread */
+	int64_t worker_max_ns; /* sum of each interval's busiest worker thread */
 };
 struct net_tick {
 	int64_t t0, t1; /* CLOCK_MONOTONIC of the reading before and of this one */

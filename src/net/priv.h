@@ -1,13 +1,152 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* net, private: what several of the room's sources share. */
+/*
+ * net, private: the engine's parts. The engine belongs to the control thread; a worker owns the
+ * lower half of its flows; counters have one writer and any number of readers; the flags of
+ * struct net_engine are how the control thread speaks to the workers.
+ */
 #ifndef WEIR_NET_PRIV_H
 #define WEIR_NET_PRIV_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "net/net.h"
+
+#define NET_CACHE_LINE 64
+#define NET_SLICE_NS   (100 * NSEC_PER_MSEC) /* no call of a worker blocks longer */
 
 /* ---- sock.c ---- */
 int net_set_blocking(int fd, bool blocking);
 /* Until events (POLLIN, POLLOUT) or an error: 0, -ETIMEDOUT, -ECANCELED or -errno. */
 int net_wait(int fd, short events, int64_t deadline_ns, int stop_fd);
+
+/* ---- thread.c ---- */
+/* A named thread with a small stack and all signals blocked; cpu -1 = anywhere. */
+int net_thread_start(pthread_t *t, const char *name, int cpu, void *(*fn)(void *), void *arg);
+/* CPUs this thread may run on, at most max of them listed (out may be NULL); at least 1. */
+size_t net_allowed_cpus(int *out, size_t max);
+
+/* ---- flow.c ---- */
+
+struct net_counters {
+	_Alignas(NET_CACHE_LINE) _Atomic uint64_t bytes;
+	_Atomic uint64_t calls, blocks, zc_sent, zc_done, zc_copied;
+	_Atomic int state, error;
+};
+
+struct net_flow {
+	struct net_counters c;
+
+	/* Set before the threads start, then constant. */
+	_Alignas(NET_CACHE_LINE) int fd;
+	bool sender;
+	bool paced;
+	struct flow_spec spec;
+	int64_t gap_ns; /* a paced block's share of time */
+
+	/* The worker's own. */
+	uint32_t len;     /* bytes asked of a call now */
+	uint64_t pending; /* of the block being sent */
+	bool ended;       /* nothing more will be done for it */
+	bool left;        /* no longer among the running senders */
+	bool armed;       /* its epoll registration asks for events */
+	bool zerocopy;
+	uint32_t lowat, lowat_max; /* SO_RCVLOWAT now, and what the buffer allows */
+	uint32_t burst_left;
+	int64_t due_ns;   /* of the next paced block */
+	int64_t tuned_ns; /* when the rate was last measured */
+	uint64_t tuned_bytes, check_bytes;
+};
+
+enum net_step { NET_STEP_MORE, NET_STEP_BLOCKED, NET_STEP_ENDED };
+
+struct net_engine;
+int net_flow_prepare(struct net_engine *en, struct net_flow *f, bool blocking);
+void net_flow_begin(struct net_flow *f, int64_t now_ns);
+/* One call each. BLOCKED: the kernel took or gave nothing for now. */
+enum net_step net_flow_send(struct net_engine *en, struct net_flow *f);
+enum net_step net_flow_recv(struct net_engine *en, struct net_flow *f, void *buf);
+/* The due time after a paced block, with bounded catch-up. False while a burst goes on. */
+bool net_flow_pace(struct net_flow *f, int64_t now_ns);
+/* Measures the rate and fits the size of calls and the low-water mark to it. */
+void net_flow_tune(struct net_engine *en, struct net_flow *f, int64_t now_ns);
+bool net_flow_tune_due(struct net_flow *f);
+void net_flow_lowat(struct net_engine *en, struct net_flow *f, uint32_t bytes);
+size_t net_flow_rx_size(const struct net_flow *f);
+void net_flow_leave(struct net_engine *en, struct net_flow *f);
+void net_flow_zc_reap(struct net_flow *f);
+/* Completions come with the peer's acknowledgements, after the last send: until quit. */
+void net_flow_zc_await(const struct net_engine *en, struct net_flow *f);
+void net_flow_counters(const struct net_flow *f, struct net_flow_sample *s);
+void net_flow_info(const struct net_flow *f, struct net_flow_sample *s);
+
+static inline uint64_t net_count(const _Atomic uint64_t *c)
+{
+	return atomic_load_explicit(c, memory_order_relaxed);
+}
+static inline void net_count_add(_Atomic uint64_t *c, uint64_t n) /* by the one writer */
+{
+	atomic_store_explicit(c, net_count(c) + n, memory_order_relaxed);
+}
+
+/* ---- worker_single.c, worker_multi.c ---- */
+
+struct net_worker {
+	struct net_engine *en;
+	pthread_t thread;
+	bool started;
+	clockid_t clock;
+	_Atomic int64_t cpu_final_ns; /* -1 while it runs */
+	struct net_flow **flows;
+	size_t n, live;
+	void *rx;
+	int wake_fd, epoll_fd, timer_fd;
+	struct net_flow **due; /* a heap by due_ns: paced flows that wait for their time */
+	size_t n_due;
+	int64_t timer_ns; /* what timer_fd is set to */
+	bool senders_left;
+};
+
+void net_worker_single(struct net_worker *w);
+int net_worker_multi_prepare(struct net_worker *w);
+void net_worker_multi(struct net_worker *w);
+int64_t net_worker_cpu_ns(const struct net_worker *w);
+
+/* ---- engine.c ---- */
+
+struct net_engine {
+	struct net_engine_cfg cfg;
+	struct net_flow **flows;
+	size_t n, cap, n_senders;
+	struct net_worker *workers;
+	unsigned n_workers;
+	bool prepared, gone, stopped;
+	char *tx; /* what everybody sends */
+	size_t tx_size;
+	int file_fd; /* the same bytes for sendfile, -1 when unused */
+	int go_fd, done_fd, event_fd;
+
+	/* The limit: in blocks or bytes. Senders take before they send. */
+	uint64_t limit;
+	bool limit_in_blocks;
+	_Alignas(NET_CACHE_LINE) _Atomic uint64_t limit_left;
+	_Atomic uint64_t limit_moved;
+	_Atomic size_t open_flows, running_senders;
+
+	_Alignas(NET_CACHE_LINE) atomic_bool tx_stop;
+	atomic_bool draining, quit, done;
+};
+
+/* From workers. A flow has ended: perhaps the last one. */
+void net_engine_flow_ended(struct net_engine *en);
+/* Something moved that counts towards the limit. */
+void net_engine_moved(struct net_engine *en, uint64_t n);
+void net_engine_event(struct net_engine *en);
+
+static inline bool net_flag(const atomic_bool *b)
+{
+	return atomic_load_explicit(b, memory_order_acquire);
+}
 
 #endif
