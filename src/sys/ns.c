@@ -195,14 +195,19 @@ void sys_only_keep(const int *fds, unsigned n)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	for (int fd = 0; fd <= 2; fd++)
-		if (null >= 0)
+	for (int fd = 0; fd <= 2; fd++) {
+		bool keep = null < 0;
+		for (unsigned i = 0; i < n; i++)
+			keep |= fds[i] == fd;
+		if (!keep)
 			dup2(null, fd);
+	}
 	unsigned from = 3;
 	for (unsigned i = 0; i < n; i++) { /* fds ascend */
 		if ((unsigned)fds[i] > from)
 			close_range(from, (unsigned)fds[i] - 1, 0);
-		from = (unsigned)fds[i] + 1;
+		if ((unsigned)fds[i] >= from)
+			from = (unsigned)fds[i] + 1;
 	}
 	close_range(from, ~0U, 0);
 }

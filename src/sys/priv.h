@@ -21,6 +21,64 @@ int sys_socket_in(const struct sys_ns *ns, int family, int type, int proto);
 int sys_parse_i64(const char *s, int64_t *v); /* the whole of s, decimal */
 int sys_snmp_parse(const char *text, const char *group, const char *name, int64_t *v);
 
+/* ---- knobs (knob.c) ------------------------------------------------------- */
+
+#define SYS_VALUE_CAP 128
+/* The one spelling of a value, by type and range alone; -EINVAL or -ERANGE. */
+int sys_knob_canon(const struct sys_knob *k, const char *value, char dst[SYS_VALUE_CAP]);
+bool sys_knob_arg_ok(const struct sys_knob *k, const char *arg);
+/* Writes and reads back. canon and arg are checked already. */
+int sys_knob_set(const struct sys_knob *k, const char *arg, const char *canon, struct weir_err *e);
+
+struct sys_iface_id {
+	int index;
+	uint8_t mac[6], perm_mac[6]; /* perm_mac: the present one where the driver has none */
+	char driver[32];
+};
+int sys_iface_id(const char *name, struct sys_iface_id *id, struct weir_err *e);
+
+/* ---- the journal's file (journal_doc.c: text; journal_dir.c: access) ------- */
+
+#define SYS_JOURNAL_MAX   (256U << 10) /* bytes */
+#define SYS_JOURNAL_MAX_N 1024         /* entries */
+#define SYS_BOOT_CAP      40
+struct sys_entry {
+	uint32_t seq;
+	char boot[SYS_BOOT_CAP];
+	uint64_t netns;
+	const struct sys_knob *knob;
+	char arg[IF_NAMESIZE]; /* "" = none */
+	struct sys_iface_id iface;
+	char old[SYS_VALUE_CAP], now[SYS_VALUE_CAP]; /* canonical */
+	bool ended;
+};
+struct sys_doc {
+	struct sys_entry *v; /* seq ascends */
+	size_t n;
+	unsigned bad;     /* lines that are not what weir writes */
+	size_t whole_len; /* bytes up to the last newline: the rest is a write that was cut */
+};
+extern const char sys_doc_header[];
+/* Any bytes; -ENOMEM or -EFBIG. */
+int sys_doc_parse(const char *text, size_t n, struct sys_doc *d);
+void sys_doc_fini(struct sys_doc *d);
+size_t sys_doc_open(const struct sys_doc *d); /* entries not ended */
+void sys_doc_put_entry(struct buf *b, const struct sys_entry *e);
+void sys_doc_put_end(struct buf *b, uint32_t seq);
+
+/* Opens (makes, when make) the directory and proves that it is the caller's alone. */
+int sys_jdir_open(const char *dir, bool make, struct weir_err *e);
+/* Exclusive among all weirs on this directory; close() releases it. */
+int sys_jdir_lock(int dir, struct weir_err *e);
+bool sys_jdir_is_journal(const char *name);
+/* An existing file, proven to be the caller's alone; -errno. */
+int sys_jfile_open(int dir, const char *name, struct weir_err *e);
+int sys_jfile_create(int dir, char name[40], struct weir_err *e);
+bool sys_jfile_own(int fd); /* takes the owner's lock: false while its owner lives */
+int sys_jfile_load(int fd, struct sys_doc *d, struct weir_err *e);
+/* Appends whole or not at all, durably. */
+int sys_jfile_append(int fd, const struct buf *b, struct weir_err *e);
+
 /* ---- netlink messages (nl.c, the only user of libmnl) -------------------- */
 
 #define NL_REQ_MAX 2048

@@ -62,14 +62,16 @@ int sys_journal_set(struct sys_journal *j, const struct sys_knob *k, const char 
 struct sys_replay {
 	unsigned restored, changed_since, void_boot, failed, busy; /* counts of entries */
 };
-/* Undoes this journal's own changes, newest first. */
+/* Undoes this journal's own changes, newest first. 0 when nothing is left; what could not be put
+ * back stays, is counted in failed, and the first reason is returned. */
 int sys_journal_undo(struct sys_journal *j, struct sys_replay *r, struct weir_err *e);
-/* Undoes what dead owners left in the directory (another boot's entries are void). */
+/* Undoes what dead owners left in the directory (another boot's entries are void). As above. */
 int sys_journal_recover(const char *dir, struct sys_replay *r, struct weir_err *e);
 /* Starts the guardian: a process in its own session that undoes at once when weir dies, or
- * after max_ns. */
+ * after max_ns (then sys_journal_set gives -ETIMEDOUT). Again: a new one in its place. Start it
+ * before any thread. */
 int sys_journal_guard(struct sys_journal *j, int64_t max_ns, struct weir_err *e);
-void sys_journal_close(struct sys_journal *j); /* removes it when nothing is left to undo */
+void sys_journal_close(struct sys_journal *j); /* undoes; removes it when nothing is left */
 
 /* ---- capabilities and privileges (priv.c; security 16) ------------------ */
 

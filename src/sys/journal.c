@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The undo journal (security 17, 18). The problem: whatever weir changes for an experiment must
+ * come back, also after SIGKILL, and must never overwrite what somebody else has set since.
+ * The idea: write down {knob, old, new} durably, then change; put back newest first, and only
+ * where the present value is the new one. The file is the only memory: owner, guardian and a
+ * later weir all do the same from it, one at a time under the directory's lock.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sys/priv.h"
+
+struct sys_journal {
+	int dir, fd;
+	char name[40];
+	char boot[SYS_BOOT_CAP];
+	pid_t guard; /* 0 = none */
+	int guard_fd;
+};
+
+/* ---- keys ---------------------------------------------------------------- */
+
+static int read_boot(char boot[SYS_BOOT_CAP], struct weir_err *e)
+{
+	ssize_t n = sys_read_attr("/proc/sys/kernel/random/boot_id", boot, SYS_BOOT_CAP);
+
+	return n < 0 ? err_os(e, (int)-n, "reading the boot id") : 0;
+}
+
+/* The cookie of the thread's network namespace, unique within a boot. */
+static uint64_t netns_cookie(void)
+{
+	uint64_t cookie = 0;
+	socklen_t len = sizeof(cookie);
+	struct stat st;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool have = fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	/* Before Linux 5.14 the inode must do: it may be used again, a cookie never is. */
+	if (!have && stat("/proc/thread-self/ns/net", &st) == 0)
+		cookie = st.st_ino;
+	return cookie;
+}
+
+static bool same_target(const struct sys_entry *a, const struct sys_entry *b)
+{
+	if (a->knob != b->knob || strcmp(a->boot, b->boot))
+		return false;
+	if (a->knob->scope != SYS_HOST && a->netns != b->netns)
+		return false;
+	return a->knob->scope != SYS_IFACE || a->iface.index == b->iface.index;
+}
+
+/* ---- undoing ------------------------------------------------------------- */
+
+enum fate { RESTORED, UNCHANGED, CHANGED_SINCE, VOID_BOOT, FAILED };
+
+struct undo {
+	int fd;
+	struct sys_doc doc;
+	const char *boot;
+	struct sys_replay *r;
+	struct weir_err *e; /* the first failure */
+	bool failed;
+};
+
+/* The interface's present name; false when it is gone or another one has its number. */
+static bool find_iface(const struct sys_entry *t, char name[IF_NAMESIZE])
+{
+	struct sys_iface_id id;
+
+	if (!if_indextoname((unsigned)t->iface.index, name) || sys_iface_id(name, &id, NULL) < 0)
+		return false;
+	return id.index == t->iface.index && !strcmp(id.driver, t->iface.driver) &&
+	       !memcmp(id.perm_mac, t->iface.perm_mac, sizeof(id.perm_mac));
+}
+
+static enum fate restore(const struct sys_entry *t, const char *boot, struct weir_err *e)
+{
+	char present[SYS_VALUE_CAP], name[IF_NAMESIZE] = "";
+
+	if (strcmp(t->boot, boot))
+		return VOID_BOOT;
+	if (t->knob->scope != SYS_HOST && t->netns != netns_cookie()) {
+		err_set(e, WEIR_OS, EXDEV, "%s was changed in another network namespace",
+			t->knob->name);
+		return FAILED;
+	}
+	if (t->knob->scope == SYS_IFACE && !find_iface(t, name))
+		return CHANGED_SINCE;
+	if (sys_knob_get(t->knob, name, present, sizeof(present), e) < 0)
+		return FAILED;
+	if (!strcmp(present, t->old))
+		return UNCHANGED;
+	if (strcmp(present, t->now))
+		return CHANGED_SINCE;
+	if (sys_knob_check(t->knob, name, t->old, e) < 0 ||
+	    sys_knob_set(t->knob, name, t->old, e) < 0)
+		return FAILED;
+	return RESTORED;
+}
+
+static void count(struct sys_replay *r, enum fate fate)
+{
+	r->restored += fate == RESTORED;
+	r->changed_since += fate == CHANGED_SINCE;
+	r->void_boot += fate == VOID_BOOT;
+	r->failed += fate == FAILED;
+}
+
+/* A later change of the same thing could not be undone: the earlier ones wait for it. */
+static bool blocked(const struct undo *u, size_t i)
+{
+	for (size_t k = i + 1; k < u->doc.n; k++)
+		if (!u->doc.v[k].ended && same_target(&u->doc.v[k], &u->doc.v[i]))
+			return true;
+	return false;
+}
+
+static void undo_one(struct undo *u, size_t i)
+{
+	struct sys_entry *t = &u->doc.v[i];
+	struct weir_err e = {0};
+	struct buf b = {0};
+	enum fate fate = FAILED;
+
+	if (blocked(u, i))
+		err_set(&e, WEIR_OS, EBUSY, "%s: a later change is still there", t->knob->name);
+	else
+		fate = restore(t, u->boot, &e);
+	count(u->r, fate);
+	t->ended = fate != FAILED;
+	if (t->ended) {
+		sys_doc_put_end(&b, t->seq);
+		/* Lost, it is only found undone once more. */
+		sys_jfile_append(u->fd, &b, NULL);
+		buf_fini(&b);
+	} else if (!u->failed) {
+		u->failed = true;
+		if (u->e)
+			*u->e = e;
+	}
+}
+
+/* Undoes all that is open in the file; the caller has the lock. Entries left, or -errno. */
+static int undo_file(int fd, const char *boot, struct sys_replay *r, struct weir_err *e)
+{
+	struct undo u = {.fd = fd, .boot = boot, .r = r, .e = e};
+	int ret = sys_jfile_load(fd, &u.doc, e);
+
+	if (ret < 0)
+		return ret;
+	if (ftruncate(fd, (off_t)u.doc.whole_len) < 0) {
+		ret = err_os(e, errno, "writing the journal");
+		goto out;
+	}
+	for (size_t i = u.doc.n; i-- > 0;)
+		if (!u.doc.v[i].ended)
+			undo_one(&u, i);
+	r->failed += u.doc.bad;
+	ret = (int)sys_doc_open(&u.doc) + (int)u.doc.bad;
+	if (u.doc.bad && !u.failed)
+		err_set(e, WEIR_FORMAT, EBADMSG, "a journal has %u lines that weir did not write",
+			u.doc.bad);
+	if (ret == 0 && ftruncate(fd, 0) < 0)
+		ret = err_os(e, errno, "writing the journal");
+out:
+	sys_doc_fini(&u.doc);
+	return ret;
+}
+
+/* ---- recovery ------------------------------------------------------------ */
+
+static void count_failed(struct sys_replay *r, const struct weir_err *new_e, struct weir_err *e)
+{
+	if (!r->failed++ && e)
+		*e = *new_e;
+}
+
+static void count_busy(int fd, struct sys_replay *r)
+{
+	struct sys_doc d;
+
+	if (sys_jfile_load(fd, &d, NULL) == 0)
+		r->busy += (unsigned)sys_doc_open(&d);
+	sys_doc_fini(&d);
+}
+
+static void recover_file(int dir, const char *name, const char *boot, struct sys_replay *r,
+			 struct weir_err *e)
+{
+	struct weir_err here = {0};
+	unsigned failed_before = r->failed;
+	int fd = sys_jfile_open(dir, name, &here);
+
+	if (fd < 0) {
+		count_failed(r, &here, e);
+		return;
+	}
+	if (!sys_jfile_own(fd)) {
+		count_busy(fd, r);
+	} else {
+		int left = undo_file(fd, boot, r, &here);
+		if (left == 0)
+			unlinkat(dir, name, 0);
+		if (left < 0)
+			r->failed++;
+		if (left && !failed_before && e)
+			*e = here;
+	}
+	close(fd);
+}
+
+typedef int (*journal_cb)(int dir, const char *name, void *arg);
+
+static int each_journal(int dir, journal_cb cb, void *arg, struct weir_err *e)
+{
+	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
+	DIR *d = own < 0 ? NULL : fdopendir(own);
+
+	if (!d) {
+		int error = errno;
+		if (own >= 0)
+			close(own);
+		return err_os(e, error, "reading the journal's directory");
+	}
+	for (struct dirent *ent; ret == 0 && (ent = readdir(d));)
+		if (sys_jdir_is_journal(ent->d_name))
+			ret = cb(dir, ent->d_name, arg);
+	closedir(d);
+	return ret;
+}
+
+struct recovery {
+	char boot[SYS_BOOT_CAP];
+	struct sys_replay *r;
+	struct weir_err *e;
+};
+
+static int recover_cb(int dir, const char *name, void *arg)
+{
+	struct recovery *c = arg;
+
+	recover_file(dir, name, c->boot, c->r, c->e);
+	return 0;
+}
+
+int sys_journal_recover(const char *dir, struct sys_replay *r, struct weir_err *e)
+{
+	struct recovery c = {.r = r, .e = e};
+	int lock = -1, ret;
+
+	*r = (struct sys_replay){0};
+	int fd = sys_jdir_open(dir, false, e);
+	if (fd == -ENOENT)
+		return 0; /* nobody has ever changed anything */
+	if (fd < 0)
+		return fd;
+	ret = read_boot(c.boot, e);
+	if (ret == 0)
+		ret = lock = sys_jdir_lock(fd, e);
+	if (ret >= 0)
+		ret = each_journal(fd, recover_cb, &c, e);
+	if (lock >= 0)
+		close(lock);
+	close(fd);
+	return ret == 0 && r->failed ? err_wrap(e, "not everything could be put back") : ret;
+}
+
+/* ---- changing ------------------------------------------------------------ */
+
+int sys_journal_open(const char *dir, struct sys_journal **out, struct weir_err *e)
+{
+	struct sys_journal *j = calloc(1, sizeof(*j));
+	int lock = -1, ret;
+
+	if (!j)
+		return err_os(e, ENOMEM, "opening the journal");
+	j->fd = j->guard_fd = -1;
+	ret = j->dir = sys_jdir_open(dir, true, e);
+	if (ret >= 0)
+		ret = read_boot(j->boot, e);
+	if (ret >= 0)
+		ret = lock = sys_jdir_lock(j->dir, e);
+	if (ret >= 0)
+		ret = j->fd = sys_jfile_create(j->dir, j->name, e);
+	if (lock >= 0)
+		close(lock);
+	if (ret >= 0) {
+		*out = j;
+		return 0;
+	}
+	if (j->dir >= 0)
+		close(j->dir);
+	free(j);
+	return ret;
+}
+
+struct conflict {
+	const struct sys_journal *own;
+	const struct sys_entry *entry;
+};
+
+/* Two journals with a change of one thing could not both be undone in the right order. */
+static int conflict_cb(int dir, const char *name, void *arg)
+{
+	const struct conflict *c = arg;
+	struct sys_doc d = {0};
+	int ret = 0;
+
+	if (!strcmp(name, c->own->name))
+		return 0;
+	int fd = sys_jfile_open(dir, name, NULL);
+	if (fd < 0)
+		return 0;
+	if (sys_jfile_load(fd, &d, NULL) == 0)
+		for (size_t i = 0; i < d.n && !ret; i++)
+			if (!d.v[i].ended && same_target(&d.v[i], c->entry))
+				ret = -EBUSY;
+	sys_doc_fini(&d);
+	close(fd);
+	return ret;
+}
+
+static int check_conflict(const struct sys_journal *j, const struct sys_entry *t,
+			  struct weir_err *e)
+{
+	struct conflict c = {.own = j, .entry = t};
+	int ret = each_journal(j->dir, conflict_cb, &c, e);
+
+	if (ret != -EBUSY)
+		return ret;
+	err_set(e, WEIR_OS, EBUSY, "another weir has changed %s", t->knob->name);
+	return err_hint(e, "wait for it to end; if it is dead, --restore puts its changes back");
+}
+
+static int fill_entry(const struct sys_journal *j, struct sys_entry *t, const struct sys_doc *doc,
+		      const char *arg, const char *value, struct weir_err *e)
+{
+	int ret = sys_knob_check(t->knob, arg, value, e);
+
+	if (ret < 0)
+		return ret;
+	t->seq = doc->n ? doc->v[doc->n - 1].seq + 1 : 1;
+	t->netns = netns_cookie();
+	memcpy(t->boot, j->boot, sizeof(t->boot));
+	sys_knob_canon(t->knob, value, t->now);
+	if (t->knob->scope == SYS_IFACE) {
+		memcpy(t->arg, arg, strlen(arg) + 1);
+		ret = sys_iface_id(arg, &t->iface, e);
+	}
+	if (ret < 0)
+		return ret;
+	ssize_t n = sys_knob_get(t->knob, arg, t->old, sizeof(t->old), e);
+	return n < 0 ? (int)n : 0;
+}
+
+static int append_entry(const struct sys_journal *j, const struct sys_doc *doc,
+			const struct sys_entry *t, struct weir_err *e)
+{
+	struct buf b = {0};
+
+	if (doc->n >= SYS_JOURNAL_MAX_N || doc->bad)
+		return err_set(e, WEIR_LIMIT, ENOSPC, "the journal is full or damaged");
+	if (ftruncate(j->fd, (off_t)doc->whole_len) < 0)
+		return err_os(e, errno, "writing the journal");
+	if (doc->whole_len == 0)
+		buf_puts(&b, sys_doc_header);
+	sys_doc_put_entry(&b, t);
+	int ret = sys_jfile_append(j->fd, &b, e);
+	buf_fini(&b);
+	return ret;
+}
+
+/* The change failed: what has been set of it goes back, and its entry ends when that is so. */
+static void take_back(const struct sys_journal *j, const struct sys_entry *t)
+{
+	char present[SYS_VALUE_CAP];
+	struct buf b = {0};
+
+	if (sys_knob_get(t->knob, t->arg, present, sizeof(present), NULL) < 0)
+		return;
+	if (strcmp(present, t->old) && sys_knob_set(t->knob, t->arg, t->old, NULL) < 0)
+		return;
+	sys_doc_put_end(&b, t->seq);
+	sys_jfile_append(j->fd, &b, NULL);
+	buf_fini(&b);
+}
+
+static bool guard_gone(const struct sys_journal *j)
+{
+	struct pollfd p = {.fd = j->guard_fd, .events = POLLIN};
+
+	return j->guard && poll(&p, 1, 0) == 1;
+}
+
+static int set_locked(struct sys_journal *j, struct sys_entry *t, const char *arg,
+		      const char *value, struct weir_err *e)
+{
+	struct sys_doc doc = {0};
+	int ret = sys_jfile_load(j->fd, &doc, e);
+
+	if (ret == 0)
+		ret = fill_entry(j, t, &doc, arg, value, e);
+	if (ret < 0 || !strcmp(t->old, t->now))
+		goto out; /* refused, or nothing to change */
+	ret = check_conflict(j, t, e);
+	if (ret == 0)
+		ret = append_entry(j, &doc, t, e);
+	if (ret < 0)
+		goto out;
+	ret = sys_knob_set(t->knob, arg, t->now, e);
+	if (ret < 0)
+		take_back(j, t);
+out:
+	sys_doc_fini(&doc);
+	return ret;
+}
+
+int sys_journal_set(struct sys_journal *j, const struct sys_knob *k, const char *arg,
+		    const char *value, struct weir_err *e)
+{
+	struct sys_entry t = {.knob = k};
+	int ret;
+
+	if (!k->reversible)
+		return err_set(e, WEIR_USAGE, EINVAL, "%s cannot be undone", k->name);
+	int lock = sys_jdir_lock(j->dir, e);
+	if (lock < 0)
+		return lock;
+	if (guard_gone(j))
+		ret = err_set(e, WEIR_LIMIT, ETIMEDOUT,
+			      "the time limit has passed and the changes were undone");
+	else
+		ret = set_locked(j, &t, arg, value, e);
+	close(lock);
+	return ret;
+}
+
+int sys_journal_undo(struct sys_journal *j, struct sys_replay *r, struct weir_err *e)
+{
+	int lock = sys_jdir_lock(j->dir, e);
+
+	*r = (struct sys_replay){0};
+	if (lock < 0)
+		return lock;
+	int left = undo_file(j->fd, j->boot, r, e);
+	close(lock);
+	if (left > 0)
+		return err_wrap(e, "not everything could be put back");
+	return left;
+}
+
+/* ---- the guardian -------------------------------------------------------- */
+
+#define DISMISSED 'd'
+
+/* True when dismissed; false when weir is gone or time is up. */
+static bool await_dismissal(int fd, int64_t until_ns)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char c = 0;
+
+	for (;;) {
+		int64_t left = until_ns - clk_mono_ns();
+		if (left <= 0)
+			return false;
+		struct timespec ts = {.tv_sec = left / NSEC_PER_SEC,
+				      .tv_nsec = left % NSEC_PER_SEC};
+		if (ppoll(&p, 1, &ts, NULL) == 1)
+			return read(fd, &c, 1) == 1 && c == DISMISSED;
+	}
+}
+
+static int ascending(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static _Noreturn void guard(const struct sys_journal *j, int fd, int64_t until_ns)
+{
+	int keep[3] = {j->dir, j->fd, fd};
+	struct sys_replay r = {0};
+	sigset_t all;
+
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, "weir-guardian");
+	qsort(keep, ARRAY_LEN(keep), sizeof(keep[0]), ascending);
+	sys_only_keep(keep, ARRAY_LEN(keep));
+	if (await_dismissal(fd, until_ns))
+		_exit(0);
+	int lock = sys_jdir_lock(j->dir, NULL);
+	int left = undo_file(j->fd, j->boot, &r, NULL);
+	/* When weir is gone, nobody else will remove the file. */
+	if (left == 0 && send(fd, "u", 1, MSG_NOSIGNAL) < 0)
+		unlinkat(j->dir, j->name, 0);
+	close(fd); /* before the lock: sys_journal_set sees it */
+	if (lock >= 0)
+		close(lock);
+	_exit(left != 0);
+}
+
+static void dismiss(struct sys_journal *j)
+{
+	if (!j->guard)
+		return;
+	send(j->guard_fd, &(char){DISMISSED}, 1, MSG_NOSIGNAL);
+	close(j->guard_fd);
+	while (waitpid(j->guard, NULL, 0) < 0 && errno == EINTR)
+		;
+	j->guard = 0;
+	j->guard_fd = -1;
+}
+
+int sys_journal_guard(struct sys_journal *j, int64_t max_ns, struct weir_err *e)
+{
+	int p[2];
+	int64_t until_ns = clk_mono_ns() + max_ns;
+
+	dismiss(j);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p) < 0)
+		return err_os(e, errno, "starting the guardian");
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(p[0]);
+		guard(j, p[1], until_ns);
+	}
+	int error = errno;
+	close(p[1]);
+	if (pid < 0) {
+		close(p[0]);
+		return err_os(e, error, "starting the guardian");
+	}
+	j->guard = pid;
+	j->guard_fd = p[0];
+	return 0;
+}
+
+void sys_journal_close(struct sys_journal *j)
+{
+	struct sys_replay r;
+
+	if (!j)
+		return;
+	int ret = sys_journal_undo(j, &r, NULL);
+	dismiss(j);
+	if (ret == 0)
+		unlinkat(j->dir, j->name, 0);
+	close(j->fd);
+	close(j->dir);
+	free(j);
+}
