@@ -9,9 +9,14 @@
 
 const double model_scales[MODEL_SCALES] = {0, 1, 1e6, 1e9};
 
+static struct rd reader(const struct buf *b)
+{
+	return rd_init(b->data ? b->data : "", b->len);
+}
+
 void model_axis_read_init(struct model_axis_read *ar, const struct model_axis *a)
 {
-	*ar = (struct model_axis_read){.rd = rd_init(a->enc.data, a->enc.len)};
+	*ar = (struct model_axis_read){.rd = reader(&a->enc)};
 }
 
 bool model_axis_next(struct model_axis_read *ar, const struct model_axis *a, int64_t *t0,
@@ -29,7 +34,7 @@ bool model_axis_next(struct model_axis_read *ar, const struct model_axis *a, int
 
 void model_col_read_init(struct model_col_read *cr, const struct model_col *c)
 {
-	*cr = (struct model_col_read){.rd = rd_init(c->enc.data, c->enc.len)};
+	*cr = (struct model_col_read){.rd = reader(&c->enc)};
 }
 
 static double next_f64(struct model_col_read *cr)

@@ -19,7 +19,7 @@ static double median_of(const double *x, size_t n)
 {
 	double *c = malloc(n * sizeof(*c));
 	if (!c)
-		return NAN;
+		return (double)NAN;
 	memcpy(c, x, n * sizeof(*c));
 	qsort(c, n, sizeof(*c), by_value);
 	double m = n % 2 ? c[n / 2] : c[n / 2 - 1] + (c[n / 2] - c[n / 2 - 1]) / 2;
@@ -92,7 +92,7 @@ double model_t_quantile(double p, double df)
 	double tail = p < 0.5 ? p : 1 - p;
 	double lo = 0, hi = 1;
 	if (!(tail > 0) || !(df >= 1))
-		return NAN;
+		return (double)NAN;
 	while (t_tail(hi, df) > tail && hi < 1e15)
 		hi *= 2;
 	for (int i = 0; i < 200 && hi - lo > 1e-12 * hi; i++) {
