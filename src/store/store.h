@@ -17,6 +17,8 @@ struct store_cfg {
 	const char *path; /* resolved by the caller (option, WEIR_DB, XDG state) */
 	enum store_mode mode;
 	uint64_t cap_bytes; /* 0 = none; oldest untagged complete runs go first */
+	/* What lists say about a run, kept with it at its end; NULL = its title. */
+	void (*headline)(const struct model_run *r, struct buf *b);
 };
 bool store_supported(void); /* built with SQLite */
 /* Makes the folder 0700 and the file 0600; checks application id and user_version, migrates
