@@ -21,7 +21,7 @@ static void put_text(struct jw *w, const char *key, const char *text)
 {
 	char safe[TEXT_MAX];
 
-	if (safe_str(safe, sizeof(safe), text, strnlen(text, TEXT_MAX)))
+	if (safe_str(safe, sizeof(safe), text, strlen(text)))
 		jw_str(w, key, safe);
 }
 
