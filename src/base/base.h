@@ -97,7 +97,7 @@ struct rd {
 
 static inline struct rd rd_init(const void *p, size_t n)
 {
-	return (struct rd){.p = p, .end = (const uint8_t *)p + n};
+	return (struct rd){.p = p, .end = n ? (const uint8_t *)p + n : p};
 }
 static inline size_t rd_left(const struct rd *r)
 {

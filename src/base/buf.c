@@ -30,11 +30,13 @@ static size_t max_of(const struct buf *b)
 	return b->max ? b->max : BUF_MAX_DEFAULT;
 }
 
-static bool grow(struct buf *b, size_t need)
+/* Doubles, but never past the bound: the capacity is what later calls look at. */
+static bool grow(struct buf *b, size_t need, size_t most)
 {
 	size_t cap = b->cap ? b->cap : 128;
 	while (cap < need)
 		cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+	cap = cap < most ? cap : most;
 	char *p = realloc(b->data, cap);
 	if (!p)
 		return false;
@@ -52,7 +54,7 @@ bool buf_reserve(struct buf *b, size_t more)
 	if (more < b->cap - b->len)
 		return true;
 	size_t max = max_of(b);
-	if (more > max || b->len > max - more || !grow(b, b->len + more + 1))
+	if (more > max || b->len > max - more || !grow(b, b->len + more + 1, max + 1))
 		b->failed = true;
 	return !b->failed;
 }

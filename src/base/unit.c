@@ -92,11 +92,11 @@ static bool is_digit(char c)
 
 static const char *scan_exponent(const char *s, int *exp10)
 {
-	const char *p = s + 1;
-	bool negative = *p == '-';
-	if (*p == '-' || *p == '+')
-		p++;
-	if ((*s != 'e' && *s != 'E') || !is_digit(*p))
+	if (*s != 'e' && *s != 'E')
+		return s;
+	bool negative = s[1] == '-';
+	const char *p = s + 1 + (s[1] == '-' || s[1] == '+');
+	if (!is_digit(*p))
 		return s;
 	int v = 0;
 	for (; is_digit(*p); p++)

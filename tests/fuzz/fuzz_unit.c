@@ -39,13 +39,16 @@ static void try_value(const char *s, enum unit u)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char s[256];
-	if (size >= sizeof(s))
+	char *s = malloc(size + 1); /* its own block: one byte too far is seen */
+	if (!s || size > 255) {
+		free(s);
 		return 0;
+	}
 	memcpy(s, data, size);
 	s[size] = '\0';
 	try_integers(s);
 	for (int u = UNIT_NONE; u <= UNIT_RATIO; u++)
 		try_value(s, (enum unit)u);
+	free(s);
 	return 0;
 }
