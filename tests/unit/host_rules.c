@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Each rule has a run on which it must speak and one on which it must not; the rows below are
+ * those runs' metrics. A rule without a row fails the last test.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "host/host.h"
+
+struct fact {
+	const char *metric;
+	int view, end; /* -1 = without that dimension */
+	double v;
+};
+
+struct example {
+	const char *rule;
+	const char *request;
+	struct fact speaks[6], silent[6];
+};
+
+#define SND  MODEL_SENDER, MODEL_NEAR
+#define RCV  MODEL_RECEIVER, MODEL_FAR
+#define NEAR -1, MODEL_NEAR
+#define FAR  -1, MODEL_FAR
+
+static const struct example examples[] = {
+	{"asked-rate",
+	 "{\"bitrate\":\"100000000\",\"parallel\":2}",
+	 {{"bytes", SND, 1e6}, {"throughput.sent", SND, 199e6}, {"cpu.thread_max", NEAR, 0.95}},
+	 {{"bytes", SND, 1e6}, {"throughput.sent", SND, 150e6}}},
+	{"sender-cpu",
+	 NULL,
+	 {{"bytes", SND, 1e6}, {"cpu.thread_max", NEAR, 0.98}},
+	 {{"bytes", SND, 1e6}, {"cpu.thread_max", NEAR, 0.60}}},
+	{"receiver-cpu",
+	 NULL,
+	 {{"bytes", SND, 1e6}, {"cpu.total", FAR, 0.99}, {"cpu.thread_max", NEAR, 0.5}},
+	 {{"bytes", SND, 1e6}, {"cpu.total", FAR, 0.70}}},
+	{"receiver-window",
+	 NULL,
+	 {{"bytes", SND, 1e6}, {"tcp.busy_time", SND, 10}, {"tcp.rwnd_limited", SND, 9}},
+	 {{"bytes", SND, 1e6}, {"tcp.busy_time", SND, 10}, {"tcp.rwnd_limited", SND, 3}}},
+	{"send-buffer",
+	 NULL,
+	 {{"bytes", SND, 1e6}, {"tcp.busy_time", SND, 10}, {"tcp.sndbuf_limited", SND, 8}},
+	 {{"bytes", SND, 1e6}, {"tcp.busy_time", SND, 10}, {"tcp.sndbuf_limited", SND, 1}}},
+	{"network-loss",
+	 NULL,
+	 {{"bytes", SND, 1e6}, {"tcp.retransmit_share", SND, 0.02}, {"tcp.retransmits", SND, 900}},
+	 {{"bytes", SND, 1e6}, {"tcp.retransmit_share", SND, 0.02}, {"tcp.retransmits", SND, 2}}},
+};
+
+static struct model_run *make(const struct fact *facts, size_t n, const char *request)
+{
+	static const uint8_t rnd[10];
+	struct model_run *r = model_run_new("tcp", 1000, rnd);
+
+	assert_non_null(r);
+	r->request = model_run_str(r, request);
+	assert_int_equal(model_add_part(r, PART_PHASE, MODEL_NO_PART, "load", 0), 0);
+	for (size_t i = 0; i < n && facts[i].metric; i++) {
+		struct model_summary s = {.metric = model_metric(facts[i].metric),
+					  .value = facts[i].v};
+
+		assert_non_null(s.metric);
+		if (facts[i].view >= 0) {
+			s.dims = model_dims_with(s.dims, DIM_DIR, MODEL_UP);
+			s.dims = model_dims_with(s.dims, DIM_VIEW, facts[i].view);
+		}
+		s.dims = model_dims_with(s.dims, DIM_END, facts[i].end);
+		assert_true(model_add_summary(r, &s) >= 0);
+	}
+	return r;
+}
+
+static void each_rule_speaks(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+		const struct example *x = &examples[i];
+		struct model_run *r = make(x->speaks, ARRAY_LEN(x->speaks), x->request);
+
+		host_judge(r);
+		assert_non_null(r->limited_code);
+		assert_string_equal(r->limited_code, x->rule);
+		assert_true(strlen(r->limited) > 10);
+		model_run_free(r);
+	}
+}
+
+static void each_rule_is_silent(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+		const struct example *x = &examples[i];
+		struct model_run *r = make(x->silent, ARRAY_LEN(x->silent), x->request);
+
+		host_judge(r);
+		assert_null(r->limited_code);
+		assert_null(r->limited);
+		model_run_free(r);
+	}
+}
+
+static void nothing_known_nothing_claimed(void **state)
+{
+	struct model_run *r = make(NULL, 0, NULL);
+
+	(void)state;
+	host_judge(r);
+	assert_null(r->limited_code);
+	model_run_free(r);
+}
+
+static void every_rule_has_an_example(void **state)
+{
+	(void)state;
+	for (size_t i = 0; host_rule_at(i); i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < ARRAY_LEN(examples); k++)
+			found |= !strcmp(examples[k].rule, host_rule_at(i)->code);
+		assert_true(found);
+		assert_true(strlen(host_rule_at(i)->what) > 10);
+	}
+}
+
+static void facts_are_json(void **state)
+{
+	struct buf b = {0};
+	struct js_doc *doc;
+	const char *kernel;
+
+	(void)state;
+	host_facts(&b, "lo");
+	assert_false(b.failed);
+	assert_true(b.len < 4096);
+	assert_int_equal(js_parse(b.data, b.len, &js_limits_file, &doc, NULL), 0);
+	kernel = js_str(js_get(js_root(doc), "kernel"), NULL);
+	assert_non_null(kernel);
+	assert_string_equal(js_str(js_get(js_root(doc), "iface"), NULL), "lo");
+	js_free(doc);
+	buf_fini(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_rule_speaks),
+		cmocka_unit_test(each_rule_is_silent),
+		cmocka_unit_test(nothing_known_nothing_claimed),
+		cmocka_unit_test(every_rule_has_an_example),
+		cmocka_unit_test(facts_are_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
