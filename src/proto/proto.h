@@ -87,11 +87,15 @@ struct proto_session {
 	int (*take_data)(void *arg, int64_t deadline_ns);
 	/* server: tells the front that n data sockets are expected (0 = no more) */
 	int (*expect_data)(void *arg, size_t n);
-	const char *server_facts; /* server: JSON object of this host for the peer, or NULL */
+	const char *server_facts; /* JSON object of this host for the peer, or NULL; both roles */
 	/* both, native only: a line of the far end's run (NDJSON without newline) */
 	void (*on_line)(void *arg, const char *line, size_t n);
 	void *arg;
-	void *state; /* the protocol's own; freed by ->close */
+	char lowered[160]; /* native, both roles: what the server's limits cut; "" = nothing */
+	const uint64_t *far_sent; /* native server, from PROTO_EV_END on: bytes that the client
+				   * sent on each flow, plan order; NULL = not told */
+	bool lines_cut;           /* native: lines over the bound were left out */
+	void *state;              /* the protocol's own; freed by ->close */
 };
 
 struct proto {

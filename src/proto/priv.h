@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the sources of proto/ share: the field tables, bounded reading of the control
+ * connection, and the keyed hash. Not for other rooms.
+ */
+#ifndef WEIR_PROTO_PRIV_H
+#define WEIR_PROTO_PRIV_H
+
+#include "proto/proto.h"
+
+extern const struct proto proto_weir, proto_iperf3;
+
+/* ---- field tables (fields.c) ------------------------------------------------ */
+
+/*
+ * One row a JSON member, for encoding, decoding and checking. A member that is absent leaves the
+ * field as it was: the caller sets the defaults first.
+ */
+enum pf_type {
+	PF_TRUE, /* bool, written as true */
+	PF_ONE,  /* bool, written as the number 1 */
+	PF_INT,  /* int64_t */
+	PF_UINT, /* unsigned of `size` bytes */
+	PF_REAL, /* double */
+	PF_STR,  /* char[size], cut */
+	PF_NAME, /* char[size]; a longer one counts as a wrong type */
+	PF_ENUM, /* enum of 4 bytes, written as names[value] */
+};
+enum pf_flag {
+	PF_ALWAYS = 1,   /* written even when zero or empty */
+	PF_REQUIRED = 2, /* reading fails without it */
+};
+struct proto_field {
+	const char *key;
+	enum pf_type type;
+	unsigned flags;
+	size_t offset, size;
+	int64_t min, max;  /* PF_INT, PF_UINT, PF_REAL */
+	const char *since; /* the first version of the tool that sends it */
+	int code;          /* iperf3's number for "out of range"; lenient, 0: as good as absent */
+	const char *const *names;
+};
+#define PF_AT(type, member) offsetof(type, member), sizeof(((type *)0)->member)
+
+enum pf_mode {
+	PF_LENIENT, /* keys in any case, a member of a wrong type is as good as absent */
+	PF_STRICT,  /* exact keys, a wrong type is an error */
+};
+void proto_fields_put(struct jw *w, const struct proto_field *f, size_t n, const void *base);
+/* 0, or -EINVAL (wrong type or absent) or -ERANGE with *bad = the row. */
+int proto_fields_get(const struct js *obj, const struct proto_field *f, size_t n, void *base,
+		     enum pf_mode mode, const struct proto_field **bad);
+
+/* n letters of iperf3's cookie alphabet, 5 random bits each; at most PROTO_COOKIE_LEN. */
+void proto_cookie_random(char *dst, size_t n);
+
+/* ---- bounded reading (io.c) --------------------------------------------------- */
+
+/* Longest silence of a peer that owes an answer: timeout_ns, or 10 s. */
+int64_t proto_idle_ns(const struct proto_session *s);
+/* The end of one whole exchange: three times that from now. */
+int64_t proto_deadline(const struct proto_session *s);
+/* n bytes of the control connection; each wait at most proto_idle_ns, all by deadline_ns. */
+int proto_read(struct proto_session *s, void *p, size_t n, int64_t deadline_ns, int stop_fd);
+/* Text for an error of proto_read: who was silent, or closed, while `what`. */
+int proto_read_err(const struct proto_session *s, int err, const char *what, struct weir_err *e);
+/* "host:port" of the far end, safe to print. */
+void proto_peer_name(const struct proto_session *s, char *dst, size_t cap);
+/* s->fds gets n entries of -1. */
+int proto_fds_new(struct proto_session *s, size_t n, struct weir_err *e);
+/* Client: data connection i, its cookie and n_tail bytes of the protocol's own sent. */
+#define PROTO_TAIL_MAX 8
+int proto_data_open(struct proto_session *s, size_t i, const void *tail, size_t n_tail,
+		    struct weir_err *e);
+/* Server: until when all data connections must be there. */
+int64_t proto_streams_deadline(const struct proto_session *s);
+/* Server: the next data connection, given up when the control connection dies. */
+int proto_data_take(struct proto_session *s, int64_t deadline_ns, struct weir_err *e);
+/* What fits now, without waiting and without SIGPIPE. */
+void proto_say_bytes(int fd, const void *p, size_t n);
+
+/* ---- pre-shared key (psk.c) ----------------------------------------------------- */
+
+#define PROTO_MAC_HEX 65 /* 64 digits and a NUL */
+struct proto_part {
+	const char *p;
+	size_t n;
+};
+/* HMAC-SHA256 over the parts, each followed by a NUL. -ENOTSUP when built without libcrypto. */
+int proto_psk_mac(const char *psk, const struct proto_part *parts, size_t n_parts,
+		  char hex[PROTO_MAC_HEX]);
+/* Takes the same time whatever differs. */
+bool proto_psk_same(const char *a, const char *b, size_t n);
+
+/* ---- iperf3 ---------------------------------------------------------------------- */
+
+#define IPERF3_FLOWS_MAX   128
+#define IPERF3_SECONDS_MAX 86400
+#define IPERF3_PARAMS_MAX  8192
+#define IPERF3_LEN_DEFAULT 131072
+
+enum iperf3_error { /* the numbers of iperf3 that this end sends */
+		    IPERF3_E_DURATION = 5,
+		    IPERF3_E_STREAMS = 6,
+		    IPERF3_E_BLOCK = 7,
+		    IPERF3_E_BUFFER = 8,
+		    IPERF3_E_MSS = 10,
+		    IPERF3_E_OMIT = 12,
+		    IPERF3_E_BURST = 15,
+		    IPERF3_E_END = 16,
+		    IPERF3_E_TOS = 21,
+		    IPERF3_E_DIRECTIONS = 25,
+		    IPERF3_E_RATE = 27,
+		    IPERF3_E_DURATION_LIMIT = 37,
+		    IPERF3_E_INIT = 101,
+		    IPERF3_E_PARAMS = 114,
+		    IPERF3_E_RESULTS = 117,
+		    IPERF3_E_PROTOCOL = 131,
+		    IPERF3_E_AUTH = 142,
+		    IPERF3_E_ACCEPT = 204,
+};
+
+struct iperf3_params {
+	bool tcp, udp, sctp, nodelay, reverse, bidirectional;
+	bool get_server_output, udp_counters_64bit, zerocopy, skip_rx_copy;
+	int64_t omit, time, num, blockcount, mss, parallel, window, len, bandwidth, fqrate;
+	int64_t pacing_timer, burst, tos;
+	char title[256], congestion[16], client_version[64];
+};
+/* The text of the parameters that carry this plan, or an error that says why none can. */
+int iperf3_params_put(const struct flow_plan *p, struct buf *out, struct weir_err *e);
+/* 0, or a negative errno with the number that iperf3 has for it in *code. */
+int iperf3_params_get(const char *text, size_t n, struct iperf3_params *out, int *code,
+		      struct weir_err *e);
+int iperf3_params_plan(const struct iperf3_params *p, struct flow_plan *plan, int *code,
+		       struct weir_err *e);
+/* sender: this end sends the flows of that direction. */
+int iperf3_results_put(const struct flow_plan *p, enum net_dir sender, const struct proto_result *r,
+		       struct buf *out);
+int iperf3_results_get(const char *text, size_t n, size_t flows, struct proto_result *r,
+		       struct weir_err *e);
+/* Stream number on the wire of flow i: 1, 3, 4, 5, … */
+int64_t iperf3_stream_id(size_t i);
+/* iperf3's error number in own words; never NULL. */
+const char *iperf3_error_text(int code);
+extern const struct proto_field iperf3_param_fields[];
+extern const size_t iperf3_n_param_fields;
+
+/* ---- native: lines (weir_io.c) ------------------------------------------------------ */
+
+#define WEIR_LINE_MAX  ((size_t)64 << 10)
+#define WEIR_QUEUE_MAX ((size_t)256 << 10)
+#define WEIR_RUN_MAX   ((size_t)64 << 20)
+#define WEIR_SEND_NS   (10 * NSEC_PER_SEC)
+
+struct weir_io {
+	int fd;
+	struct buf in, out;
+	size_t used; /* bytes of `in` already given away as lines */
+	size_t seen; /* bytes of `in` searched for a newline */
+};
+void weir_io_init(struct weir_io *io, int fd);
+void weir_io_fini(struct weir_io *io);
+/* Reads what is there: bytes, -EAGAIN, -EPIPE at the end, or -errno. */
+int weir_io_fill(struct weir_io *io);
+/* The next whole line already read (valid until the next call), else -EAGAIN; -EMSGSIZE. */
+int weir_io_line(struct weir_io *io, const char **line, size_t *n);
+/* Waits for one. */
+int weir_io_wait(struct weir_io *io, const char **line, size_t *n, int64_t deadline_ns,
+		 int stop_fd);
+/* Queues line + newline and sends what goes; waits (at most 10 s) only over the queue's bound. */
+int weir_io_put(struct weir_io *io, const char *line, size_t n);
+/* Sends all, reading meanwhile so that two full senders cannot block each other. */
+int weir_io_flush(struct weir_io *io, int64_t deadline_ns);
+
+/* ---- native: messages (weir_json.c) --------------------------------------------------- */
+
+enum weir_line_kind { WEIR_LINE_BLANK, WEIR_LINE_RUN, WEIR_LINE_CONTROL, WEIR_LINE_ALIEN };
+enum weir_line_kind weir_line_kind(const char *line, size_t n);
+/* A control line as a document; *m = its name. */
+int weir_msg_parse(const char *line, size_t n, struct js_doc **doc, const char **m,
+		   struct weir_err *e);
+
+#define WEIR_NONCE_LEN 32 /* hex digits */
+struct weir_hello {
+	int64_t proto;
+	char version[32], nonce[WEIR_NONCE_LEN + 1];
+	bool auth, udp;
+};
+void weir_nonce_new(char nonce[WEIR_NONCE_LEN + 1]);
+bool weir_nonce_ok(const char *nonce);
+void weir_hello_put(const struct weir_hello *h, struct buf *out);
+int weir_hello_get(const struct js *msg, struct weir_hello *h, struct weir_err *e);
+
+struct weir_request {
+	char version[32], nonce[WEIR_NONCE_LEN + 1];
+};
+int weir_request_put(const struct weir_request *r, const struct flow_plan *p, const char *facts,
+		     struct buf *out, struct weir_err *e);
+/* plan is made; the caller frees it also after an error. */
+int weir_request_get(const struct js *msg, struct weir_request *r, struct flow_plan *p,
+		     struct weir_err *e);
+
+struct weir_ok { /* what holds, after the server's limits */
+	uint64_t up, down, rate_bps;
+	int64_t duration_ns;
+};
+void weir_ok_put(const struct weir_ok *ok, const char *facts, struct buf *out);
+int weir_ok_get(const struct js *msg, struct weir_ok *ok, struct weir_err *e);
+/* facts member as compact text, "" when absent or too long. */
+void weir_facts_get(const struct js *msg, char *dst, size_t cap);
+
+void weir_error_put(const char *code, const char *msg, const char *hint, struct buf *out);
+int weir_error_get(const struct js *msg, struct weir_err *e); /* a negative errno, always */
+const char *weir_error_code(int err);
+
+struct weir_ping {
+	int64_t id, now_ns;
+};
+void weir_ping_put(const char *m, const struct weir_ping *p, struct buf *out);
+int weir_ping_get(const struct js *msg, struct weir_ping *p);
+struct weir_go {
+	int64_t offset_ns,
+		error_ns; /* far + offset = near, as the server sees it; error < 0 = none */
+};
+void weir_go_put(const struct weir_go *g, struct buf *out);
+int weir_go_get(const struct js *msg, struct weir_go *g);
+
+/* Results go as one "result" line and "flows" lines of a chunk each. */
+#define WEIR_CHUNK 256
+void weir_result_put(const struct proto_result *r, struct buf *out);
+void weir_flows_put(const char *m, const struct proto_result *r, size_t first, struct buf *out);
+int weir_result_get(const struct js *msg, struct proto_result *r);
+/* Flows of one line into r (plan order, r->n set before); bytes of flows never named stay 0. */
+int weir_flows_get(const struct js *msg, struct proto_result *r);
+extern const struct proto_field weir_spec_fields[];
+extern const size_t weir_n_spec_fields;
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The client's way in. The first bytes of the test itself are the probe, because a bare connect
+ * blocks an iperf3 3.12 server for good; what comes back tells the protocol, or names what is
+ * there instead.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto/priv.h"
+
+#define ADDRS_MAX    16
+#define TIMEOUT_NS   (5 * NSEC_PER_SEC)
+#define SHARE_MIN_NS (250 * NSEC_PER_MSEC)
+#define MORE_NS      (200 * NSEC_PER_MSEC) /* for the rest of a first line */
+#define PEEK_MAX     64
+
+/* ---- connecting --------------------------------------------------------------------- */
+
+static int64_t dial_timeout(const struct proto_session *s)
+{
+	return s->timeout_ns > 0 ? s->timeout_ns : TIMEOUT_NS;
+}
+
+/* Every address gets an equal share of the time that is left. */
+static int connect_any(struct proto_session *s, const struct net_addr *a, int n, struct weir_err *e)
+{
+	struct net_sock_opts o = s->sock ? *s->sock : (struct net_sock_opts){0};
+	int64_t deadline = clk_mono_ns() + dial_timeout(s);
+	int fd = -EINVAL;
+
+	o.bind_port = 0; /* a local port is for data connections only */
+	for (int i = 0; i < n; i++) {
+		int64_t start = clk_mono_ns(), share = (deadline - start) / (n - i);
+
+		if (e)
+			*e = (struct weir_err){0};
+		fd = net_connect_tcp(&a[i], &o, NULL, share > SHARE_MIN_NS ? share : SHARE_MIN_NS,
+				     e);
+		if (fd >= 0) {
+			s->connect_ns = clk_mono_ns() - start;
+			s->peer_addr = a[i];
+			return fd;
+		}
+	}
+	return fd;
+}
+
+static int open_control(struct proto_session *s, struct weir_err *e)
+{
+	struct net_addr addrs[ADDRS_MAX];
+	int n = net_resolve(s->host, s->port, s->sock ? s->sock->family : AF_UNSPEC, addrs,
+			    ADDRS_MAX, e);
+
+	if (n < 0)
+		return n;
+	s->ctl_fd = connect_any(s, addrs, n, e);
+	if (s->ctl_fd < 0)
+		return s->ctl_fd;
+	net_tcp_control_opts(s->ctl_fd);
+	s->local_addr.len = sizeof(s->local_addr.ss);
+	if (getsockname(s->ctl_fd, &s->local_addr.sa, &s->local_addr.len) < 0)
+		s->local_addr.len = 0;
+	return 0;
+}
+
+/* ---- who answers ---------------------------------------------------------------------- */
+
+/* First bytes that belong to no protocol of ours. */
+static const struct {
+	const char *first;
+	uint8_t n;
+	const char *who;
+} others[] = {
+	{"HTTP/", 5, "a web server (HTTP)"}, {"<", 1, "a web server (HTTP)"},
+	{"SSH-", 4, "an SSH server"},        {"\x15\x03", 2, "a TLS server (HTTPS or the like)"},
+	{"220", 3, "a mail or FTP server"},  {"+OK", 3, "a POP3 server"},
+	{"* OK", 4, "an IMAP server"},       {"-ERR", 4, "a Redis server"},
+	{"RFB ", 4, "a VNC server"},         {"\xff\xfb", 2, "a telnet server"},
+	{"\xff\xfd", 2, "a telnet server"},  {"WEIR/1;", 7, "an echo service"},
+};
+
+static const char *name_other(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (n >= others[i].n && !memcmp(p, others[i].first, others[i].n))
+			return others[i].who;
+	return NULL;
+}
+
+static const struct proto *name_ours(const uint8_t *p, size_t n)
+{
+	if (p[0] == '{')
+		return &proto_weir;
+	/* PARAM_EXCHANGE; busy; an error: all of iperf3's first words. */
+	if ((p[0] == 0x09 || p[0] == 0xfe) || (p[0] == 0xff && n == 1))
+		return &proto_iperf3;
+	return NULL;
+}
+
+static int not_ours(const struct proto_session *s, const uint8_t *p, size_t n, struct weir_err *e)
+{
+	const char *who = name_other(p, n);
+	char peer[160], text[100];
+
+	proto_peer_name(s, peer, sizeof(peer));
+	safe_str(text, sizeof(text), (const char *)p, n < 24 ? n : 24);
+	if (who)
+		err_set(e, WEIR_PEER, EPROTO, "%s is %s, not weir or iperf3", peer, who);
+	else
+		err_set(e, WEIR_PEER, EPROTO, "%s is neither weir nor iperf3: it answered \"%s\"",
+			peer, text);
+	return err_hint(e, "is the port right? weir serve and iperf3 -s use %d", PROTO_PORT);
+}
+
+static int silent(const struct proto_session *s, struct weir_err *e)
+{
+	char peer[160];
+
+	proto_peer_name(s, peer, sizeof(peer));
+	err_set(e, WEIR_PEER, ETIMEDOUT,
+		"%s takes the connection but says nothing for %.3g s: an iperf3 that another "
+		"client blocks, an iperf 2, or some other service",
+		peer, (double)dial_timeout(s) * 1e-9);
+	return err_hint(e, "restart an iperf3 server that hangs; iperf 2 is another protocol");
+}
+
+static int closed(const struct proto_session *s, int err, struct weir_err *e)
+{
+	char peer[160];
+
+	proto_peer_name(s, peer, sizeof(peer));
+	err_set(e, WEIR_PEER, -err, "%s takes the connection and closes it at once without a word",
+		peer);
+	return err_hint(e, "a server or a firewall that does not want this address?");
+}
+
+static int late(const struct proto_session *s, struct weir_err *e)
+{
+	char peer[160];
+
+	proto_peer_name(s, peer, sizeof(peer));
+	err_set(e, WEIR_PEER, EBUSY, "%s is an iperf3 server that answered too late", peer);
+	return err_hint(e, "it was busy with another client: try again");
+}
+
+/* What is there to read, without taking it. 0 = the end. */
+static int peek(struct proto_session *s, uint8_t *p, int64_t deadline_ns)
+{
+	ssize_t n;
+	int ret = net_wait_readable(s->ctl_fd, deadline_ns, s->stop_fd);
+
+	if (ret < 0)
+		return ret;
+	n = recv(s->ctl_fd, p, PEEK_MAX, MSG_PEEK | MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? -ETIMEDOUT : -errno;
+	return (int)n;
+}
+
+/* A foreign first line may arrive in pieces: its name needs a few bytes. */
+static int peek_more(struct proto_session *s, uint8_t *p, int n)
+{
+	int64_t until = clk_mono_ns() + MORE_NS;
+
+	while (n > 0 && n < 8 && !name_other(p, (size_t)n) && clk_mono_ns() < until) {
+		int got;
+
+		clk_sleep_until(clk_mono_ns() + 10 * NSEC_PER_MSEC);
+		got = peek(s, p, until);
+		if (got <= 0)
+			break;
+		n = got;
+	}
+	return n;
+}
+
+/*
+ * Waits for the first bytes. A web server waits for the end of a line, which the cookie has not:
+ * shortly before giving up, two line ends are sent. To iperf3 that would be a broken message, so an
+ * answer of its after that is too late.
+ */
+static int first_bytes(struct proto_session *s, uint8_t *p, bool *nudged)
+{
+	int64_t timeout = dial_timeout(s), start = clk_mono_ns();
+	int n = peek(s, p, start + timeout * 4 / 5);
+
+	*nudged = false;
+	if (n != -ETIMEDOUT)
+		return n;
+	*nudged = true;
+	proto_say_bytes(s->ctl_fd, "\r\n\r\n", 4);
+	return peek(s, p, start + timeout);
+}
+
+static int identify(struct proto_session *s, struct weir_err *e)
+{
+	uint8_t p[PEEK_MAX];
+	bool nudged;
+	int n = first_bytes(s, p, &nudged);
+	const struct proto *proto;
+
+	if (n == -ETIMEDOUT)
+		return silent(s, e);
+	if (n == -ECANCELED)
+		return proto_read_err(s, n, "waiting for its answer", e);
+	if (n <= 0)
+		return closed(s, n ? n : -ECONNRESET, e);
+	if (!name_ours(p, (size_t)n) || p[0] == 0xff)
+		n = peek_more(s, p, n);
+	proto = name_ours(p, (size_t)n);
+	if (!proto)
+		return not_ours(s, p, (size_t)n, e);
+	if (nudged && proto == &proto_iperf3 && p[0] == 0x09)
+		return late(s, e);
+	s->proto = proto;
+	return 0;
+}
+
+static int check_forced(const struct proto_session *s, const char *force, struct weir_err *e)
+{
+	char peer[160];
+
+	if (!force || !strcmp(force, s->proto->name))
+		return 0;
+	proto_peer_name(s, peer, sizeof(peer));
+	return err_set(e, WEIR_PEER, EPROTONOSUPPORT, "%s speaks %s, not %s", peer, s->proto->name,
+		       force);
+}
+
+/* A weir server tells the protocols apart by the cookie: one without the mark gets iperf3's. */
+static void make_cookie(struct proto_session *s, const char *force)
+{
+	proto_cookie_new(s->cookie);
+	if (force && !strcmp(force, proto_iperf3.name))
+		proto_cookie_random(s->cookie, PROTO_COOKIE_LEN - 1);
+}
+
+int proto_dial(struct proto_session *s, const char *force, struct weir_err *e)
+{
+	int ret;
+
+	if (force && !proto_find(force))
+		return err_set(e, WEIR_USAGE, EINVAL, "no protocol \"%s\"", force);
+	s->role = PROTO_CLIENT;
+	s->proto = NULL;
+	s->ctl_fd = -1;
+	s->clock_known = false;
+	make_cookie(s, force);
+	ret = open_control(s, e);
+	if (ret < 0)
+		return ret;
+	ret = net_write_full(s->ctl_fd, s->cookie, PROTO_COOKIE_LEN,
+			     clk_mono_ns() + dial_timeout(s), s->stop_fd);
+	if (ret < 0)
+		ret = ret == -ECANCELED || ret == -ETIMEDOUT
+			      ? proto_read_err(s, ret, "sending to it", e)
+			      : closed(s, ret, e);
+	if (ret == 0)
+		ret = identify(s, e);
+	if (ret == 0)
+		ret = check_forced(s, force, e);
+	if (ret == 0)
+		ret = s->proto->connect(s, e);
+	if (ret < 0)
+		proto_session_fini(s);
+	return ret;
+}
