@@ -43,10 +43,11 @@ static int dec_list(struct model_dec *d, const struct js *o, enum model_list lis
 
 int model_from_json(const struct js *v, struct model_run **out, struct weir_err *e)
 {
-	struct model_dec d = {.r = model_dec_run(v, e), .e = e, .what = "run"};
-	if (!d.r)
-		return -EINVAL;
-	int rc = model_dec_head(&d, v);
+	struct model_dec d = {.e = e, .what = "run"};
+	int rc = model_dec_run(v, &d.r, e);
+	if (rc)
+		return rc;
+	rc = model_dec_head(&d, v);
 	for (int list = 0; list < LIST_NUM && !rc; list++)
 		rc = dec_list(&d, v, list);
 	if (rc)

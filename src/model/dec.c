@@ -580,26 +580,34 @@ static bool is_kind(const char *s)
 	       strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == n;
 }
 
-struct model_run *model_dec_run(const struct js *o, struct weir_err *e)
+static int check_run(const struct js *o, const char *kind, struct weir_err *e)
 {
-	static const uint8_t none[10];
 	int64_t schema = 0;
 	size_t n = 0;
-	const char *id = js_str(js_get(o, "id"), &n), *kind = js_str(js_get(o, "kind"), NULL);
-	const char *type = js_str(js_get(o, "type"), NULL);
-	struct model_run *r = NULL;
+	const char *id = js_str(js_get(o, "id"), &n), *type = js_str(js_get(o, "type"), NULL);
 	if (!type || strcmp(type, "run") != 0 || !js_i64(js_get(o, "schema"), &schema))
-		err_set(e, WEIR_FORMAT, EINVAL, "this is no run of weir");
-	else if (schema > MODEL_SCHEMA || schema < 1)
-		err_set(e, WEIR_FORMAT, ENOTSUP, "the run has schema %lld, this weir knows %d",
-			(long long)schema, MODEL_SCHEMA);
-	else if (!is_id(id, n) || !kind || !is_kind(kind))
-		err_set(e, WEIR_FORMAT, EINVAL, "the run has no id or kind");
-	else if (!(r = model_run_new(kind, MODEL_NO_TIME, none)))
-		err_set(e, WEIR_OS, ENOMEM, "reading a run");
+		return err_set(e, WEIR_FORMAT, EINVAL, "this is no run of weir");
+	if (schema != MODEL_SCHEMA)
+		return err_set(e, WEIR_FORMAT, ENOTSUP,
+			       "the run has schema %lld, this weir knows %d", (long long)schema,
+			       MODEL_SCHEMA);
+	if (!is_id(id, n) || !kind || !is_kind(kind))
+		return err_set(e, WEIR_FORMAT, EINVAL, "the run has no id or kind");
+	return 0;
+}
+
+int model_dec_run(const struct js *o, struct model_run **out, struct weir_err *e)
+{
+	static const uint8_t none[10];
+	const char *kind = js_str(js_get(o, "kind"), NULL);
+	int rc = check_run(o, kind, e);
+	if (rc)
+		return rc;
+	struct model_run *r = model_run_new(kind, MODEL_NO_TIME, none);
 	if (!r)
-		return NULL;
-	memcpy(r->id, id, n);
+		return err_set(e, WEIR_OS, ENOMEM, "reading a run");
+	memcpy(r->id, js_str(js_get(o, "id"), NULL), MODEL_ID_LEN);
 	r->weir = NULL;
-	return r;
+	*out = r;
+	return 0;
 }

@@ -24,7 +24,7 @@ static const char *const end_names[] = {"near", "far", NULL};
 
 /* clang-format off */
 FIELDS(head,
-	{"kind", FIELD_STR, offsetof(struct model_run, kind), NULL, true},
+	F(STR, run, "kind", kind),
 	F(STR, run, "weir", weir),
 	F(STR, run, "title", title),
 	F(TIME, run, "start_real_ns", start_real_ns),
@@ -106,17 +106,18 @@ FIELDS(verdict,
 
 /* ---- writing ---- */
 
-/* A line of NDJSON must stay one; between tokens a line end is a blank. */
+/* In the one form that reading it gives again: no line ends, and never a broken document. */
 void model_enc_raw(struct jw *w, const char *key, const char *json)
 {
-	size_t n = strlen(json);
-	jw_raw(w, key, json, n);
-	if (w->out->failed)
+	struct js_doc *doc = NULL;
+	struct buf b = {0};
+	if (js_parse(json, strlen(json), &js_limits_file, &doc, NULL))
 		return;
-	for (char *p = w->out->data + w->out->len - n; *p; p++) {
-		if (*p == '\n' || *p == '\r')
-			*p = ' ';
-	}
+	js_dump(js_root(doc), &b);
+	js_free(doc);
+	if (!b.failed)
+		jw_raw(w, key, b.data, b.len);
+	buf_fini(&b);
 }
 
 static void enc_enum(struct jw *w, const struct model_field *f, const void *p)

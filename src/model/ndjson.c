@@ -298,8 +298,9 @@ static int read_run(struct model_ndjson_reader *rd, struct model_dec *d, const s
 {
 	if (rd->run)
 		return model_dec_bad(d, "type", "says 'run' a second time");
-	rd->run = d->r = model_dec_run(o, d->e);
-	return d->r ? model_dec_head(d, o) : -EINVAL;
+	int rc = model_dec_run(o, &d->r, d->e);
+	rd->run = d->r;
+	return rc ? rc : model_dec_head(d, o);
 }
 
 static int read_end(struct model_ndjson_reader *rd, const struct model_dec *d, const struct js *o)

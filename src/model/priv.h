@@ -110,7 +110,8 @@ struct model_dec { /* decoding: into which run, and where we are, for messages *
 };
 int model_dec_bad(const struct model_dec *d, const char *key, const char *why);
 int model_dec_limit(const struct model_dec *d);
-void model_enc_raw(struct jw *w, const char *key, const char *json); /* on one line */
+void model_enc_raw(struct jw *w, const char *key,
+		   const char *json); /* compact; left out if it is no JSON */
 void model_enc_fields(struct jw *w, const struct model_fields *f, const void *from);
 /* Absent and null members leave `to` as it is. */
 int model_dec_fields(const struct model_dec *d, const struct js *o, const struct model_fields *f,
@@ -141,8 +142,8 @@ void model_enc_head(struct jw *w, const struct model_run *r);
 void model_enc_event(struct jw *w, const struct model_run *r, const struct model_event *ev);
 void model_enc_value(struct jw *w, const struct model_col *c, const union model_value *v);
 
-/* The run's id and kind make it; NULL with e. */
-struct model_run *model_dec_run(const struct js *o, struct weir_err *e);
+/* Schema, id and kind make it. */
+int model_dec_run(const struct js *o, struct model_run **out, struct weir_err *e);
 int model_dec_head(const struct model_dec *d, const struct js *o);
 int model_dec_item(const struct model_dec *d, enum model_list list, const struct js *o);
 /* 1 a value, 0 null, -EINVAL. */
