@@ -177,9 +177,10 @@ static int parse_long(struct parse *p, const char *name)
 		return take_with_value(p, &r, eq ? eq + 1 : NULL);
 	if (!strcmp(name, "help"))
 		return asked_for_help(p);
-	if (len > 3 && !memcmp(name, "no-", 3) && !eq &&
-	    opt_find(p->sets, p->n, name + 3, len - 3, &r) && r.o->type == OPT_FLAG)
-		return take(p, &r, "--", "false");
+	if (len > 3 && !memcmp(name, "no-", 3) && opt_find(p->sets, p->n, name + 3, len - 3, &r) &&
+	    r.o->type == OPT_FLAG)
+		return eq ? err_set(p->e, WEIR_USAGE, EINVAL, "--no-%s takes no value", r.o->name)
+			  : take(p, &r, "--", "false");
 	return opt_unknown(p->sets, p->n, "--", name, len, p->e);
 }
 

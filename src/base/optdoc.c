@@ -143,29 +143,32 @@ static void put_help_row(struct buf *b, const struct opt *o, size_t indent)
 	buf_fini(&text);
 }
 
-static bool put_help_rows(struct buf *b, const struct opt_set *s, bool places, size_t indent)
+/* The rows of one kind under a heading, which is written once. */
+static void put_help_rows(struct buf *b, const struct opt_set *s, bool places, size_t indent,
+			  bool *headed)
 {
-	bool any = false;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct opt *o = &s->rows[i];
 		if (o->flags & OPT_HIDDEN || is_place(o) != places)
 			continue;
-		if (!any)
+		if (!*headed)
 			buf_printf(b, "%s%s:\n", b->len ? "\n" : "",
 				   places ? "Arguments" : s->title);
+		*headed = true;
 		put_help_row(b, o, indent);
-		any = true;
 	}
-	return any;
 }
 
 void opt_help(struct buf *b, const struct opt_set *sets, size_t n)
 {
 	size_t indent = left_width(sets, n);
+	bool arguments = false;
 	for (size_t i = 0; i < n; i++)
-		put_help_rows(b, &sets[i], true, indent);
-	for (size_t i = 0; i < n; i++)
-		put_help_rows(b, &sets[i], false, indent);
+		put_help_rows(b, &sets[i], true, indent, &arguments);
+	for (size_t i = 0; i < n; i++) {
+		bool headed = false;
+		put_help_rows(b, &sets[i], false, indent, &headed);
+	}
 }
 
 void opt_usage(struct buf *b, const struct opt_set *sets, size_t n)

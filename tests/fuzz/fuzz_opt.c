@@ -50,8 +50,8 @@ static const struct opt rows[] = {
 	{"tag", 0, OPT_LIST, AT(tags), .help = "x"},
 	{"share", 0, OPT_FUNC, AT(share), .help = "x", .func = parse_share, .func_json = share_json,
 	 .fallback = "3%"},
-	{"host", 0, OPT_STR, AT(host), OPT_POSITIONAL, "HOST", "x"},
-	{"rest", 0, OPT_LIST, AT(rest), OPT_POSITIONAL | OPT_REST, "COMMAND", "x"},
+	{"host", 0, OPT_STR, AT(host), OPT_POSITIONAL, "HOST", .help = "x"},
+	{"rest", 0, OPT_LIST, AT(rest), OPT_POSITIONAL | OPT_REST, "COMMAND", .help = "x"},
 };
 
 static void to_json(const struct opt_set *set, struct buf *b)
