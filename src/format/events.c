@@ -75,7 +75,9 @@ void format_events(const struct model_run *r, bool unicode,
 		struct event_fold folds[WARN_MAX] = {0};
 		for (size_t i = 0; i < r->n_events; i++) {
 			const struct model_event *e = &r->events[i];
-			if ((int)e->severity == sev && (unsigned)e->code < WARN_MAX)
+			/* The outcome has said it. */
+			bool said = e->code == WARN_INCOMPLETE && !e->text && format_incomplete(r);
+			if ((int)e->severity == sev && (unsigned)e->code < WARN_MAX && !said)
 				fold_event(&folds[e->code], e);
 		}
 		for (int code = 0; code < WARN_MAX; code++)
@@ -83,18 +85,21 @@ void format_events(const struct model_run *r, bool unicode,
 	}
 }
 
-bool format_outcome(const struct model_run *r, struct buf *b, bool unicode)
+bool format_outcome(const struct model_run *r, enum model_severity *sev, struct buf *b,
+		    bool unicode)
 {
-	switch (r->outcome) {
-	case OUTCOME_COMPLETE:
+	static const struct {
+		enum model_severity sev;
+		const char *word, *reason; /* the reason when the run tells none */
+	} rows[] = {
+		[OUTCOME_PARTIAL] = {MODEL_WARN, "incomplete: ", "the test ended early"},
+		[OUTCOME_FAILED] = {MODEL_ERROR, "failed: ", "for an unknown reason"},
+		[OUTCOME_RUNNING] = {MODEL_WARN, "incomplete: ", "the run was cut off"},
+	};
+	if (r->outcome == OUTCOME_COMPLETE || (unsigned)r->outcome >= ARRAY_LEN(rows))
 		return false;
-	case OUTCOME_FAILED:
-		buf_puts(b, "failed: ");
-		format_foreign(b, r->error ? r->error : "for an unknown reason", unicode);
-		return true;
-	default:
-		buf_puts(b, "incomplete: ");
-		format_foreign(b, r->error ? r->error : "the run was cut off", unicode);
-		return true;
-	}
+	*sev = rows[r->outcome].sev;
+	buf_puts(b, rows[r->outcome].word);
+	format_foreign(b, r->error ? r->error : rows[r->outcome].reason, unicode);
+	return true;
 }

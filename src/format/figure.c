@@ -194,9 +194,11 @@ void format_value_put(struct buf *b, double v, const struct model_metric *m, int
 		      bool unicode)
 {
 	char text[64];
-	bool count = m->unit == UNIT_NONE && v == trunc(v) && fabs(v) < 100000;
-	if (count)
+	bool whole = v == trunc(v);
+	if (whole && m->unit == UNIT_NONE && fabs(v) < 100000)
 		snprintf(text, sizeof(text), "%.0f", v + 0.0);
+	else if (whole && m->unit == UNIT_BYTE && m->kind == MODEL_GAUGE && fabs(v) < 10000)
+		snprintf(text, sizeof(text), "%.0f B", v + 0.0);
 	else
 		unit_format(text, sizeof(text), v, m->unit, digits);
 	format_words(b, text, unicode);

@@ -79,7 +79,8 @@ void format_headline(const struct model_run *r, struct buf *b)
 	unsigned dirs = format_dirs(r);
 	size_t start = b->len;
 	if (r->outcome == OUTCOME_FAILED && !dirs) {
-		format_outcome(r, b, false);
+		enum model_severity sev;
+		format_outcome(r, &sev, b, false);
 		return;
 	}
 	for (int dir = MODEL_UP; metric && dir <= MODEL_DOWN; dir++) {

@@ -23,22 +23,20 @@ struct sink *format_json(struct buf *out, const struct format_opts *o)
 	return &f->sink;
 }
 
-/* Is the first member of the object, blanks aside, `key`? */
-static bool begins_with(const char *head, size_t n, const char *key)
+/* Ours begins with the schema number; a tool may have sorted the members. */
+int format_json_probe(const char *head, size_t n)
 {
-	size_t i = 0, len = strlen(key);
+	static const char key[] = "\"schema\"";
+	size_t i = 0;
 	while (i < n && strchr(" \t\r\n", head[i]))
 		i++;
 	if (i == n || head[i++] != '{')
-		return false;
+		return 0;
 	while (i < n && strchr(" \t\r\n", head[i]))
 		i++;
-	return n - i >= len && !memcmp(head + i, key, len);
-}
-
-int format_json_probe(const char *head, size_t n)
-{
-	return begins_with(head, n, "\"weir_schema\"") ? 100 : 0;
+	if (n - i >= sizeof(key) - 1 && !memcmp(head + i, key, sizeof(key) - 1))
+		return 90;
+	return memmem(head, n, key, sizeof(key) - 1) ? 40 : 0;
 }
 
 int format_json_read(const char *text, size_t n, struct model_run **out, struct weir_err *e)

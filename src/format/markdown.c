@@ -17,8 +17,8 @@ static void put_title(struct buf *out, const struct model_run *r, struct buf *w,
 {
 	buf_puts(out, "**weir ");
 	format_foreign(w, r->kind, unicode);
-	buf_putc(w, ' ');
-	format_far_name(r, w, unicode);
+	if (format_far_name(r, w, unicode))
+		buf_putc(out, ' ');
 	escaped(out, w);
 	buf_puts(out, "**");
 	format_setting(r, w, unicode);
@@ -97,8 +97,9 @@ static void markdown_end(struct sink *s, const struct model_run *r)
 	buf_putc(out, '\n');
 	if (r->limited)
 		put_item(out, "limited by", r->limited);
-	if (format_outcome(r, &w, unicode) && w.data)
-		put_item(out, "warning", w.data);
+	enum model_severity sev;
+	if (format_outcome(r, &sev, &w, unicode) && w.data)
+		put_item(out, format_severity(sev), w.data);
 	format_events(r, unicode, put_event, out);
 	buf_clear(&w);
 	format_foreign(&w, r->id, unicode);

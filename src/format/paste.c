@@ -25,8 +25,11 @@ static void put_title(struct buf *out, const struct model_run *r, struct buf *w)
 	format_foreign(w, r->weir ? r->weir : weir_version, false);
 	buf_puts(w, ": ");
 	format_foreign(w, r->kind, false);
-	buf_puts(w, " to ");
-	format_far_name(r, w, false);
+	if (r->host[MODEL_FAR].name || r->host[MODEL_FAR].tool) {
+		buf_puts(w, " to ");
+		if (!format_far_name(r, w, false))
+			buf_puts(w, "an unknown host");
+	}
 	buf_printf(w, ", %s", when);
 	line(out, "weir", w);
 }
@@ -39,11 +42,7 @@ static void put_host(struct buf *out, const struct model_run *r, int end, struct
 		format_foreign(w, h->name, false);
 		buf_puts(w, ": ");
 	}
-	format_foreign(w, h->tool ? h->tool : "unknown program", false);
-	if (h->version) {
-		buf_putc(w, ' ');
-		format_foreign(w, h->version, false);
-	}
+	format_tool(h, w, false);
 	buf_puts(w, ", kernel ");
 	if (!format_json_member(w, h->facts, "kernel", false))
 		buf_puts(w, "unknown");
@@ -119,8 +118,9 @@ static void paste_end(struct sink *s, const struct model_run *r)
 		format_foreign(&w, r->limited, false);
 		line(out, "limited by", &w);
 	}
-	if (format_outcome(r, &w, false))
-		line(out, "warning", &w);
+	enum model_severity sev;
+	if (format_outcome(r, &sev, &w, false))
+		line(out, format_severity(sev), &w);
 	format_events(r, false, put_event, out);
 	format_foreign(&w, r->id, false);
 	line(out, "run", &w);

@@ -108,8 +108,9 @@ void format_grid_markdown(const struct format_grid *g, struct buf *b);
 
 /* ---- report.c: what all report forms say ------------------------------------------ */
 
-/* "198.18.0.2", the far end; "unknown" when not known. */
-void format_far_name(const struct model_run *r, struct buf *b, bool unicode);
+/* "198.18.0.2", the far end; false when not known. */
+bool format_far_name(const struct model_run *r, struct buf *b, bool unicode);
+void format_tool(const struct model_host *h, struct buf *b, bool unicode); /* "iperf3 3.12" */
 /* "iperf3 3.12 at the far end; 1 flow up; time 10" */
 void format_setting(const struct model_run *r, struct buf *b, bool unicode);
 /* The headline of a direction: value and the words in brackets, apart. */
@@ -125,8 +126,9 @@ bool format_flow_grid(const struct model_run *r, int dir, struct format_grid *g,
 void format_events(const struct model_run *r, bool unicode,
 		   void (*put)(void *arg, enum model_severity sev, const char *text), void *arg);
 const char *format_severity(enum model_severity s);
-/* Why the run is not whole, or false: "incomplete: …", "failed: …". */
-bool format_outcome(const struct model_run *r, struct buf *b, bool unicode);
+/* Why the run is not whole ("incomplete: …", "failed: …"), or false. */
+bool format_outcome(const struct model_run *r, enum model_severity *sev, struct buf *b,
+		    bool unicode);
 /* A dimension's value as raw text (names are foreign). */
 void format_dim_put(struct buf *b, const struct model_run *r, const struct model_dims *d, int id);
 /* Summaries that the kind's table does not show, for kinds without a row. */

@@ -15,12 +15,21 @@ static struct format_fig fig_of(const struct model_run *r, const char *metric, i
 	return format_fig(r, &k);
 }
 
-void format_far_name(const struct model_run *r, struct buf *b, bool unicode)
+bool format_far_name(const struct model_run *r, struct buf *b, bool unicode)
 {
-	if (r->host[MODEL_FAR].name)
-		format_foreign(b, r->host[MODEL_FAR].name, unicode);
-	else if (!format_json_member(b, r->request, "host", unicode))
-		buf_puts(b, "unknown");
+	if (!r->host[MODEL_FAR].name)
+		return format_json_member(b, r->request, "host", unicode);
+	format_foreign(b, r->host[MODEL_FAR].name, unicode);
+	return true;
+}
+
+void format_tool(const struct model_host *h, struct buf *b, bool unicode)
+{
+	format_foreign(b, h->tool ? h->tool : "unknown program", unicode);
+	if (!h->version)
+		return;
+	buf_putc(b, ' ');
+	format_foreign(b, h->version, unicode);
 }
 
 static void separate(struct buf *b, size_t start, const char *by)
@@ -46,9 +55,7 @@ void format_setting(const struct model_run *r, struct buf *b, bool unicode)
 	const struct model_host *far = &r->host[MODEL_FAR];
 	size_t start = b->len;
 	if (far->tool) {
-		format_foreign(b, far->tool, unicode);
-		buf_putc(b, ' ');
-		format_foreign(b, far->version ? far->version : "of unknown version", unicode);
+		format_tool(far, b, unicode);
 		buf_puts(b, " at the far end");
 	}
 	if (r->source.file) {
@@ -94,7 +101,7 @@ static const char *prov_words(enum model_prov p)
 {
 	static const char *const words[] = {
 		[MODEL_MEASURED] = "receiver's",
-		[MODEL_TOLD] = "receiver's, as told by the peer",
+		[MODEL_TOLD] = "receiver's, as told",
 		[MODEL_PRINTED] = "receiver's",
 		[MODEL_DERIVED] = "receiver's, from its samples",
 		[MODEL_PARTIAL] = "receiver's, from the samples so far",
@@ -290,40 +297,63 @@ static const struct {
 	{"tcp.retransmits", "retransmits", MODEL_SENDER},
 };
 
-static bool flow_row(const struct model_run *r, int dir, int64_t flow, struct format_grid *g,
-		     bool unicode)
+static struct format_fig flow_fig(const struct model_run *r, int dir, int64_t flow, size_t col)
 {
-	bool any = false;
+	struct format_key k = {flow_cols[col].metric,
+			       STAT_VALUE,
+			       dir,
+			       flow_cols[col].view,
+			       FORMAT_ANY,
+			       flow,
+			       false};
+	return format_fig(r, &k);
+}
+
+/* Which columns any flow has. */
+static unsigned flow_shape(const struct model_run *r, int dir, int64_t first, int64_t n)
+{
+	unsigned shape = 0;
+	for (size_t i = 0; i < ARRAY_LEN(flow_cols); i++)
+		for (int64_t flow = first; flow < first + n; flow++)
+			if (flow_fig(r, dir, flow, i).metric)
+				shape |= 1u << i;
+	return shape;
+}
+
+static void flow_row(const struct model_run *r, int dir, int64_t flow, unsigned shape,
+		     struct format_grid *g, bool unicode)
+{
 	struct buf b = {0};
 	buf_printf(&b, "%lld", (long long)flow);
 	format_grid_row(g, b.data ? b.data : "");
 	for (size_t i = 0; i < ARRAY_LEN(flow_cols); i++) {
-		struct format_key k = {flow_cols[i].metric, STAT_VALUE, dir,  flow_cols[i].view,
-				       FORMAT_ANY,          flow,       false};
-		struct format_fig f = format_fig(r, &k);
+		if (!(shape & 1u << i))
+			continue;
+		struct format_fig f = flow_fig(r, dir, flow, i);
 		buf_clear(&b);
-		if (f.metric)
-			format_fig_put(&b, &f, 3, unicode);
-		format_grid_cell(g, b.data && b.len ? b.data : "");
-		any |= f.metric != NULL;
+		format_fig_put(&b, &f, 3, unicode);
+		format_grid_cell(g, b.data ? b.data : "");
 	}
 	buf_fini(&b);
-	return any;
 }
 
 bool format_flow_grid(const struct model_run *r, int dir, struct format_grid *g, bool unicode)
 {
 	int64_t first, n = format_flows(r, dir, &first);
-	bool any = false;
-	format_grid_init(g, 1 + ARRAY_LEN(flow_cols));
-	if (n < 2 || n > FORMAT_FLOWS_MAX)
+	unsigned shape = n >= 2 && n <= FORMAT_FLOWS_MAX ? flow_shape(r, dir, first, n) : 0;
+	size_t cols = 1;
+	for (size_t i = 0; i < ARRAY_LEN(flow_cols); i++)
+		cols += shape >> i & 1;
+	format_grid_init(g, cols);
+	if (!shape)
 		return false;
 	format_grid_row(g, both_dirs(r) ? (dir == MODEL_UP ? "flow up" : "flow down") : "flow");
 	for (size_t i = 0; i < ARRAY_LEN(flow_cols); i++)
-		format_grid_cell(g, flow_cols[i].head);
+		if (shape & 1u << i)
+			format_grid_cell(g, flow_cols[i].head);
 	for (int64_t flow = first; flow < first + n; flow++)
-		any |= flow_row(r, dir, flow, g, unicode);
-	return any;
+		flow_row(r, dir, flow, shape, g, unicode);
+	return true;
 }
 
 /* ---- kinds without a table ---------------------------------------------------- */
@@ -336,6 +366,8 @@ static void dims_words(const struct model_run *r, const struct model_dims *d, st
 		if (!(d->has & (1u << id)))
 			continue;
 		buf_putc(b, ' ');
+		if (dim->type != MODEL_DIM_ENUM)
+			buf_printf(b, "%s=", dim->name);
 		if (dim->type == MODEL_DIM_STR)
 			format_foreign(b, model_run_interned(r, d->v[id]), unicode);
 		else

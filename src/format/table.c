@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define ROWS_MAX   200
+#define SUMS_MAX   1000 /* looked at for rows, of a kind without a table */
 #define LABEL_COLS 28
 #define RUN_COLS   23
 #define SHORT_ID   13 /* of a UUIDv7: its whole time, so that it names the run */
@@ -25,15 +26,17 @@ struct table {
 
 static void make_label(struct table_row *row)
 {
-	static const char *const views[] = {" sender", " receiver", " device"};
+	static const char *const views[] = {"", " sender", " receiver", " device"};
+	static const char *const ends[] = {"", " this end", " far end"};
 	const struct format_key *k = &row->key;
 	bool stat = k->stat != STAT_VALUE;
-	safe_str(row->label, 48, k->metric, strlen(k->metric));
+	int view = k->view >= 0 && k->view <= MODEL_DEVICE ? k->view + 1 : 0;
+	int end = k->end >= 0 && k->end <= MODEL_FAR ? k->end + 1 : 0;
+	safe_str(row->label, 40, k->metric, strlen(k->metric));
 	size_t n = strlen(row->label);
-	snprintf(row->label + n, sizeof(row->label) - n, "%s%s%s%s%s", stat ? " " : "",
+	snprintf(row->label + n, sizeof(row->label) - n, "%s%s%s%s%s%s", stat ? " " : "",
 		 stat ? model_stat_name(k->stat) : "", k->dir >= 0 ? " " : "",
-		 format_dir_name(k->dir),
-		 k->view >= 0 && k->view <= MODEL_DEVICE ? views[k->view] : "");
+		 format_dir_name(k->dir), views[view], ends[end]);
 }
 
 static bool has_row(const struct table *t, const struct table_row *row)
@@ -53,24 +56,24 @@ static void add_key(struct table *t, const struct format_key *k)
 		return;
 	for (size_t i = 0; i < t->n_runs && !known; i++) {
 		struct format_fig f = format_fig(t->runs[i], k);
-		known = format_known(&f) && (k->view < 0 || f.ended);
+		known = format_known(&f) && ((k->view < 0 && k->end < 0) || f.ended);
 	}
 	if (known)
 		t->row[t->n++] = row;
 }
 
-/* A column of a kind's table: of the views it names, else of the direction, else of the run. */
+/* A column of a kind's table: of each direction's views, and of the hosts. */
 static void add_col(struct table *t, const struct format_col *c)
 {
-	size_t before = t->n;
 	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++)
 		for (int view = MODEL_SENDER; view <= MODEL_RECEIVER; view++) {
 			struct format_key k = {c->metric, c->stat, dir, view, FORMAT_ANY, -1, true};
 			if (c->view == FORMAT_ANY || c->view == view)
 				add_key(t, &k);
 		}
-	for (int end = MODEL_NEAR; t->n == before && end <= MODEL_FAR; end++) {
-		struct format_key k = {c->metric, c->stat, FORMAT_ANY, FORMAT_ANY, end, -1, false};
+	for (int end = MODEL_NEAR; end <= MODEL_FAR; end++) {
+		struct format_key k = {c->metric, c->stat, FORMAT_DIRLESS, FORMAT_ANY,
+				       end,       -1,      false};
 		add_key(t, &k);
 	}
 }
@@ -91,7 +94,7 @@ static int dim_or_any(const struct model_dims *d, enum model_dim_id id)
 
 static void add_summaries(struct table *t, const struct model_run *r)
 {
-	for (size_t i = 0; i < r->n_sums && t->n < ROWS_MAX; i++) {
+	for (size_t i = 0; i < r->n_sums && i < SUMS_MAX; i++) {
 		const struct model_summary *s = &r->sums[i];
 		struct format_key k = {s->metric->name,
 				       s->stat,
@@ -157,19 +160,28 @@ static void put_outcome(const struct model_run *r, struct buf *b, bool unicode)
 	buf_puts(b, (unsigned)r->outcome < ARRAY_LEN(words) ? words[r->outcome] : "unknown");
 }
 
+static void put_far(const struct model_run *r, struct buf *b, bool unicode)
+{
+	if (!format_far_name(r, b, unicode))
+		buf_puts(b, "unknown");
+}
+
 static const struct {
 	const char *label;
 	void (*put)(const struct model_run *r, struct buf *b, bool unicode);
-} facts[] = {{"run", put_id},          {"kind", put_kind},
-	     {"started", put_started}, {"far end", format_far_name},
-	     {"tags", put_tags},       {"outcome", put_outcome}};
+} facts[] = {{"run", put_id},      {"kind", put_kind}, {"started", put_started},
+	     {"far end", put_far}, {"tags", put_tags}, {"outcome", put_outcome}};
 
+/* A direction that a run did not measure is left empty: nothing of it is unknown. */
 static void put_fig(const struct table_row *row, const struct model_run *r, struct buf *b,
 		    bool unicode)
 {
 	struct format_fig f = format_fig(r, &row->key);
-	if (row->key.view >= 0 && !f.ended)
+	bool measured = row->key.dir < 0 || format_dirs(r) & 1u << row->key.dir;
+	if ((row->key.view >= 0 || row->key.end >= 0) && !f.ended)
 		f.metric = NULL;
+	if (!f.metric && (!measured || row->key.dir == FORMAT_DIRLESS))
+		return;
 	format_fig_put(b, &f, 3, unicode);
 	if (format_known(&f) && f.prov == MODEL_TOLD)
 		buf_puts(b, " (told)");

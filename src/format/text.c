@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_HEADS  8
-#define SPARK_MOST 24
+#define ROW_HEADS   8
+#define SPARK_MOST  24
+#define SPARK_LINE  60 /* on a line of its own */
+#define SPARK_LEAST 8
 
-struct row_shape {      /* what the interval rows show; a change prints a new head line */
-	unsigned heads; /* bit i: head i has a column */
-	bool dirs, flows;
+struct row_shape {                /* what the interval rows show; a change prints a new head line */
+	unsigned heads;           /* bit i: head i has a column */
+	bool dirs, flows, summed; /* columns for these; rows of several flows */
 };
 struct text {
 	struct format_sink base;
@@ -72,7 +74,8 @@ static void text_begin(struct sink *s, const struct model_run *r)
 		return;
 	buf_puts(&b, "weir ");
 	format_foreign(&b, r->kind, unicode);
-	buf_putc(&b, ' ');
+	if (r->host[MODEL_FAR].name || r->request)
+		buf_putc(&b, ' ');
 	format_far_name(r, &b, unicode);
 	format_setting(r, &setting, unicode);
 	if (setting.len)
@@ -133,12 +136,10 @@ static struct row_shape shape_of(const struct text *t, const struct model_run *r
 		for (size_t i = 0; i < h.n; i++)
 			if (head_col(r, l, h.name[i], &g))
 				shape.heads |= 1u << i;
-		shape.flows |= n > 1;
+		shape.summed |= n > 1;
 	}
 	for (const char *const *d = t->base.o.row_dims; d && *d; d++)
-		if (!strcmp(*d, "flow"))
-			return shape;
-	shape.flows = false;
+		shape.flows |= shape.summed && !strcmp(*d, "flow");
 	return shape;
 }
 
@@ -150,6 +151,14 @@ static void put_cell(struct buf *b, const char *text, int width)
 	buf_puts(b, text);
 }
 
+/* A gauge of several flows is their mean or, of bytes, their sum. */
+static const char *how_summed(const struct text *t, bool gauge, const struct model_metric *m)
+{
+	if (!gauge || !t->shape.summed || t->shape.flows)
+		return "";
+	return m->unit == UNIT_BYTE ? "sum " : "mean ";
+}
+
 static void put_head(struct text *t, const struct model_run *r)
 {
 	struct buf *b = t->base.out;
@@ -159,9 +168,15 @@ static void put_head(struct text *t, const struct model_run *r)
 		buf_puts(b, " dir ");
 	if (t->shape.flows)
 		buf_puts(b, "  flow");
-	for (size_t i = 0; i < h.n; i++)
-		if (t->shape.heads & 1u << i)
-			put_cell(b, h.name[i], h.first[i]->width);
+	for (size_t i = 0; i < h.n; i++) {
+		const struct model_metric *m = model_metric(h.first[i]->metric);
+		bool gauge = m && m->kind == MODEL_GAUGE;
+		char head[32];
+		if (!(t->shape.heads & 1u << i))
+			continue;
+		snprintf(head, sizeof(head), "%s%s", how_summed(t, gauge, m), h.name[i]);
+		put_cell(b, head, h.first[i]->width);
+	}
 	buf_putc(b, '\n');
 }
 
@@ -181,7 +196,7 @@ static void put_row(struct text *t, const struct model_run *r, const struct mode
 {
 	const struct format_layout *l = format_layout(r->kind);
 	struct heads h = heads_of(l);
-	struct buf *b = t->base.out, cell = {0};
+	struct buf row = {0}, *b = &row, cell = {0};
 	const struct model_axis *a = tick->axis < r->n_axes ? r->axes[tick->axis] : NULL;
 	int64_t origin = a && a->part < r->n_parts ? r->parts[a->part].t0 : 0;
 	format_interval(&cell, tick->t0, tick->t1, origin);
@@ -206,7 +221,11 @@ static void put_row(struct text *t, const struct model_run *r, const struct mode
 		put_cell(b, cell.data && cell.len ? cell.data : "", h.first[i]->width);
 	}
 	put_flags(b, tick->flags);
-	buf_putc(b, '\n');
+	while (row.len && row.data[row.len - 1] == ' ') /* empty cells at the end */
+		row.len--;
+	buf_put(t->base.out, row.data ? row.data : "", row.len);
+	buf_putc(t->base.out, '\n');
+	buf_fini(&row);
 	buf_fini(&cell);
 }
 
@@ -236,7 +255,8 @@ static void text_sample(struct sink *s, const struct model_run *r, const struct 
 		    !format_group_on_axis(r, &g, tick->axis))
 			continue;
 		bool same = t->rows && shape.heads == t->shape.heads &&
-			    shape.dirs == t->shape.dirs && shape.flows == t->shape.flows;
+			    shape.dirs == t->shape.dirs && shape.flows == t->shape.flows &&
+			    shape.summed == t->shape.summed;
 		t->shape = shape;
 		if (!same)
 			put_head(t, r);
@@ -247,27 +267,43 @@ static void text_sample(struct sink *s, const struct model_run *r, const struct 
 
 /* ---- end ------------------------------------------------------------------------ */
 
+/* Behind the result where there is room, else on a line of its own. */
+static void put_spark(struct text *t, const struct model_run *r, int dir, size_t used)
+{
+	struct buf *b = t->base.out, spark = {0};
+	size_t width = (size_t)t->base.o.width;
+	bool fits = used + 3 + SPARK_LEAST <= width;
+	size_t most = fits ? SPARK_MOST : SPARK_LINE;
+	size_t room = fits ? width - used - 3 : width > FORMAT_LABEL ? width - FORMAT_LABEL : 1;
+	if (!t->base.o.quiet && (t->base.o.unicode || !t->rows) &&
+	    format_run_spark(r, dir, &spark, room < most ? room : most, t->base.o.unicode)) {
+		if (fits)
+			buf_puts(b, "   ");
+		else
+			buf_printf(b, "\n%-*s", FORMAT_LABEL, "over time");
+		buf_puts(b, spark.data ? spark.data : "");
+	}
+	buf_putc(b, '\n');
+	buf_fini(&spark);
+}
+
 static void put_result(struct text *t, const struct model_run *r, int dir)
 {
 	struct buf *b = t->base.out, value = {0}, words = {0};
-	bool unicode = t->base.o.unicode;
-	size_t start = b->len;
-	format_result(r, dir, &value, &words, unicode);
+	format_result(r, dir, &value, &words, t->base.o.unicode);
+	const char *v = value.data ? value.data : "", *w = words.data ? words.data : "";
+	size_t used = FORMAT_LABEL + format_columns(v, strlen(v));
 	buf_printf(b, "%-*s", FORMAT_LABEL, format_result_label(r));
-	if (dir >= 0)
-		buf_printf(b, "%-5s ", format_dir_name(dir));
-	buf_printf(b, "%s%s%s", paint(t, BOLD), value.data ? value.data : "", paint(t, PLAIN));
-	if (words.len)
-		buf_printf(b, "  (%s)", words.data);
-	size_t used = format_columns(b->data + start, b->len - start) + 3;
-	size_t room = (size_t)t->base.o.width > used ? (size_t)t->base.o.width - used : 0;
-	if (!t->base.o.quiet && (unicode || !t->rows) && room >= 8) {
-		buf_clear(&value);
-		if (format_run_spark(r, dir, &value, room < SPARK_MOST ? room : SPARK_MOST,
-				     unicode))
-			buf_printf(b, "   %s", value.data);
+	if (dir >= 0) {
+		buf_printf(b, "%-4s  ", format_dir_name(dir));
+		used += 6;
 	}
-	buf_putc(b, '\n');
+	buf_printf(b, "%s%s%s", paint(t, BOLD), v, paint(t, PLAIN));
+	if (*w) {
+		buf_printf(b, "  (%s)", w);
+		used += format_columns(w, strlen(w)) + 4;
+	}
+	put_spark(t, r, dir, used);
 	buf_fini(&value);
 	buf_fini(&words);
 }
@@ -314,10 +350,8 @@ static void put_event(void *arg, enum model_severity sev, const char *text)
 	bool loud = sev != MODEL_NOTE;
 	buf_puts(t->base.out, loud ? paint(t, YELLOW) : "");
 	line(t, format_severity(sev), text);
-	if (!loud || !t->base.o.colour)
-		return;
-	t->base.out->len--; /* the colour ends before the newline */
-	buf_puts(t->base.out, PLAIN "\n");
+	if (loud)
+		buf_puts(t->base.out, paint(t, PLAIN));
 }
 
 static void put_labelled(struct text *t, const char *label, const char *foreign)
@@ -328,11 +362,20 @@ static void put_labelled(struct text *t, const char *label, const char *foreign)
 	buf_fini(&b);
 }
 
+static void put_far(struct text *t, const struct model_run *r)
+{
+	struct buf b = {0};
+	format_tool(&r->host[MODEL_FAR], &b, t->base.o.unicode);
+	line(t, "far end", b.data ? b.data : "");
+	buf_fini(&b);
+}
+
 static void put_failure(struct text *t, const struct model_run *r)
 {
 	struct buf b = {0};
-	if (format_outcome(r, &b, t->base.o.unicode) && b.data)
-		put_event(t, MODEL_WARN, b.data);
+	enum model_severity sev;
+	if (format_outcome(r, &sev, &b, t->base.o.unicode) && b.data)
+		put_event(t, sev, b.data);
 	buf_fini(&b);
 }
 
@@ -350,7 +393,7 @@ static void text_end(struct sink *s, const struct model_run *r)
 	if (r->limited)
 		put_labelled(t, "limited by", r->limited);
 	if (!t->said_far && r->host[MODEL_FAR].tool)
-		put_labelled(t, "far end", r->host[MODEL_FAR].tool);
+		put_far(t, r);
 	put_failure(t, r);
 	format_events(r, t->base.o.unicode, put_event, t);
 }

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MEMBERS_MAX 64 /* of a request, in words */
+
 static const struct {
 	const char *utf8, *ascii;
 } ascii_for[] = {
@@ -94,13 +96,18 @@ void format_wrap(struct buf *b, const char *label, size_t indent, const char *te
 	size_t used = format_columns(label, strlen(label));
 	size_t room = width > indent + 8 ? width - indent : 8;
 	buf_puts(b, label);
+	if (used > indent)
+		buf_putc(b, ' ');
 	do {
 		while (*text == ' ')
 			text++;
 		size_t n = take_line(text, room);
 		if (n)
 			buf_repeat(b, ' ', used < indent ? indent - used : 0);
-		buf_put(b, text, n);
+		size_t shown = n;
+		while (shown && text[shown - 1] == ' ')
+			shown--;
+		buf_put(b, text, shown);
 		buf_putc(b, '\n');
 		text += n;
 		used = 0;
@@ -146,7 +153,7 @@ void format_json_words(struct buf *b, const char *json, const char *skip, bool u
 	const struct js *v;
 	const char *key;
 	void *it = NULL;
-	size_t start = b->len;
+	size_t start = b->len, n = 0;
 	if (!d)
 		return;
 	while (js_each(js_root(d), &it, &key, &v)) {
@@ -154,6 +161,10 @@ void format_json_words(struct buf *b, const char *json, const char *skip, bool u
 			continue;
 		if (b->len > start)
 			buf_puts(b, ", ");
+		if (n++ == MEMBERS_MAX) {
+			buf_puts(b, "...");
+			break;
+		}
 		member_words(b, key, v, unicode);
 	}
 	js_free(d);
