@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The schema files describe what weir writes: they accept the golden documents (which the unit
+# tests compare with the encoder's output byte by byte) and refuse broken ones.
+
+root="$BATS_TEST_DIRNAME/../.."
+
+setup()
+{
+	python3 -c 'import jsonschema' 2>/dev/null ||
+		skip "python3-jsonschema is not installed"
+}
+
+# check run|ndjson FILE [EXPRESSION]: validates FILE; the expression changes each document d first.
+check()
+{
+	python3 - "$root/schema" "$@" <<'PY'
+import json, sys
+from jsonschema import Draft202012Validator
+
+folder, kind, path, *change = sys.argv[1:]
+load = lambda name: json.load(open("%s/%s.schema.json" % (folder, name), encoding="utf-8"))
+schema = load("run")
+if kind == "ndjson":
+    # one document, so that no resolver is needed
+    text = open(folder + "/ndjson.schema.json", encoding="utf-8").read()
+    lines = json.loads(text.replace("run.schema.json#", "#"))
+    lines["$defs"].update(schema["$defs"])
+    schema = lines
+Draft202012Validator.check_schema(schema)
+text = open(path, encoding="utf-8").read()
+bad = 0
+for one in text.splitlines() if kind == "ndjson" else [text]:
+    d = json.loads(one)
+    for line in change:
+        exec(line)
+    for error in Draft202012Validator(schema).iter_errors(d):
+        print("%s: %s" % ("/".join(map(str, error.absolute_path)), error.message))
+        bad = 1
+sys.exit(bad)
+PY
+}
+
+@test "the document of a run with everything is valid" {
+	run check run "$root/tests/data/model/run.json"
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+@test "every line of the same run is valid" {
+	run check ndjson "$root/tests/data/model/run.ndjson"
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+@test "documents that are not so are refused" {
+	while read -r change; do
+		run check run "$root/tests/data/model/run.json" "$change"
+		echo "$change: $output"
+		[ "$status" -eq 1 ]
+		[[ "$output" != *Traceback* ]]
+	done <<'END'
+d["surprise"] = 1
+d["schema"] = 2
+del d["id"]
+d["outcome"] = "splendid"
+d["near"]["colour"] = "red"
+d["parts"][0]["t0_ns"] = 0.5
+d["parts"][0]["surprise"] = 1
+d["axes"][0]["rows"][0] = [0, 1]
+d["frames"][0]["columns"]["tcp.rtt"][0] = "fast"
+d["frames"][0]["dims"]["dir"] = "left"
+d["hists"][0]["sum"] = 5
+d["summaries"][1]["value"] = 3
+del d["summaries"][0]["value"]
+d["events"][0]["code"] = "panic"
+END
+}
+
+@test "lines that are not so are refused" {
+	while read -r change; do
+		run check ndjson "$root/tests/data/model/run.ndjson" "$change"
+		echo "$change: $output"
+		[ "$status" -eq 1 ]
+		[[ "$output" != *Traceback* ]]
+	done <<'END'
+d["surprise"] = 1
+d["type"] = "story"
+d.pop("type")
+d.update(rows=[[1, "2"]] if d["type"] == "tick" else d.pop("type") and [])
+END
+}
