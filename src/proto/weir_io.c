@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "proto/priv.h"
+#include "proto/weir.h"
 
 #define READ_CHUNK ((size_t)64 << 10)
 #define IN_MAX     ((size_t)512 << 10) /* held unread while sending */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/priv.h"
+#include "proto/weir.h"
 
 #define BIG INT64_MAX
 
