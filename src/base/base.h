@@ -334,7 +334,7 @@ void opt_usage(struct buf *b, const struct opt_set *sets, size_t n);
 void opt_help(struct buf *b, const struct opt_set *sets, size_t n);
 void opt_man(struct buf *b, const struct opt_set *sets, size_t n); /* scdoc section */
 /* For completion: command "name" with its sets; emit the case arm of one command. The bash
- * arm sets opts, places, and after a look at $prev kind and words (see optdoc.c). */
+ * arm returns with COMPREPLY, or leaves the options in $opts (see optdoc.c). */
 void opt_complete_bash(struct buf *b, const char *cmd, const struct opt_set *sets, size_t n);
 void opt_complete_zsh(struct buf *b, const char *cmd, const char *what, const struct opt_set *sets,
 		      size_t n);

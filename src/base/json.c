@@ -108,7 +108,8 @@ static int clean_control(struct scan *s)
 	unsigned c = (unsigned char)*s->p;
 	if (!s->lim->lenient)
 		return bad(s, "a control character in a string");
-	buf_printf(&s->out, "\\u%04x", c ? c : 0xfffd);
+	buf_puts(&s->out, c ? c & 0x10 ? "\\u001" : "\\u000" : "\\ufff");
+	buf_putc(&s->out, c ? "0123456789abcdef"[c & 15] : 'd');
 	s->p++;
 	return 0;
 }

@@ -282,7 +282,8 @@ static void put_bash_words(struct buf *b, const struct opt_set *sets, size_t n)
 	}
 }
 
-/* What may follow the option that stands before the cursor. */
+/* What may follow the option that stands before the cursor: choices, files, or nothing that
+ * could be guessed. */
 static void put_bash_value(struct buf *b, const struct opt *o)
 {
 	buf_puts(b, "\t\t");
@@ -290,12 +291,12 @@ static void put_bash_value(struct buf *b, const struct opt *o)
 		buf_printf(b, "-%c | ", o->letter);
 	buf_printf(b, "--%s) ", o->name);
 	if (o->type == OPT_ENUM) {
-		buf_puts(b, "kind=words words='");
+		buf_puts(b, "COMPREPLY=($(compgen -W '");
 		put_choices(b, o, " ");
-		buf_puts(b, "' ;;\n");
-	} else {
-		buf_printf(b, "kind=%s ;;\n", o->flags & OPT_FILE ? "files" : "none");
-	}
+		buf_puts(b, "' -- \"$cur\")); ");
+	} else if (o->flags & OPT_FILE)
+		buf_puts(b, "COMPREPLY=($(compgen -f -- \"$cur\")); ");
+	buf_puts(b, "return ;;\n");
 }
 
 static bool wants_next_word(const struct opt *o)
@@ -312,20 +313,22 @@ static bool has_file_place(const struct opt_set *sets, size_t n)
 }
 
 /*
- * The function around the arms has $prev and $cur, and afterwards looks at kind: "words"
- * (offer $words), "files", "none" (a value that cannot be guessed), or empty: offer $opts
- * when $cur begins with a dash, and otherwise $places ("files" or nothing).
+ * An arm of `case $cmd in`, within a function that has $prev and $cur. It returns when it
+ * has answered in COMPREPLY; else it leaves $opts, the options that may stand there.
  */
 void opt_complete_bash(struct buf *b, const char *cmd, const struct opt_set *sets, size_t n)
 {
 	buf_printf(b, "\t%s)\n\t\topts='", cmd);
 	put_bash_words(b, sets, n);
-	buf_printf(b, "'\n\t\tplaces=%s\n\t\tcase $prev in\n",
-		   has_file_place(sets, n) ? "files" : "");
+	buf_puts(b, "'\n\t\tcase $prev in\n");
 	for (struct opt_ref r = {0}; opt_next(sets, n, &r);)
 		if (wants_next_word(r.o))
 			put_bash_value(b, r.o);
-	buf_puts(b, "\t\tesac\n\t\t;;\n");
+	buf_puts(b, "\t\tesac\n");
+	if (has_file_place(sets, n))
+		buf_puts(b, "\t\t[[ $cur == -* ]] || { COMPREPLY=($(compgen -f -- \"$cur\")); "
+			    "return; }\n");
+	buf_puts(b, "\t\t;;\n");
 }
 
 /* In an _arguments spec brackets and colons mean something. */

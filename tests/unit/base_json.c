@@ -236,7 +236,7 @@ static int64_t cost(const char *unit, size_t bytes)
 	while (b.len < bytes)
 		buf_puts(&b, unit);
 	buf_puts(&b, "\"]");
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 3; i++) {
 		int64_t t0 = clk_thread_cpu_ns();
 		assert_int_equal(js_parse(b.data, b.len, &lim, &d, NULL), 0);
 		int64_t t = clk_thread_cpu_ns() - t0;
@@ -255,7 +255,7 @@ static void repairs_take_linear_time(void **state)
 	static const char *const units[] = {
 		"\xff", "\\u0000", "\\ud800", "\",1e999,\"", "\",18446744073709551615,\"", "\n"};
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		assert_true(cost(units[i], 1 << 20) < 10 * cost(units[i], 1 << 18));
+		assert_true(cost(units[i], 1 << 18) < 10 * cost(units[i], 1 << 16));
 }
 
 static void dump_escapes(void **state)

@@ -117,9 +117,10 @@ static void bash(void **state)
 	opt_complete_bash(&b, "tcp", sets, 2);
 	contains(&b, "\ttcp)\n\t\topts='-t --time -Z --zerocopy --sort -R --reverse ");
 	contains(&b, " --store --no-store ");
-	contains(&b, "\t\t-t | --time) kind=none ;;\n");
-	contains(&b, "\t\t--sort) kind=words words='bitrate throughput goodput latency' ;;\n");
-	contains(&b, "\t\t--db) kind=files ;;\n");
+	contains(&b, "\t\t-t | --time) return ;;\n");
+	contains(&b, "\t\t--sort) COMPREPLY=($(compgen -W 'bitrate throughput goodput latency' "
+		     "-- \"$cur\")); return ;;\n");
+	contains(&b, "\t\t--db) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n");
 	assert_null(strstr(b.data, "--zerocopy)")); /* its value never is the next word */
 	assert_null(strstr(b.data, "--old"));
 	assert_null(strstr(b.data, "hunter2"));
