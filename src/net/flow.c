@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <poll.h>
+#include <netinet/tcp.h>
 #include <sys/sendfile.h>
 
 #define LEN_DEFAULT   (128 << 10)
@@ -18,6 +19,9 @@
 #define LEN_TRUNC     (1 << 20) /* nothing is copied: the size costs nothing */
 #define LEN_PACED_MIN 1448
 #define LOWAT_FAST    (512 << 10)
+#define UNSENT_MIN    (256 << 10) /* TCP_NOTSENT_LOWAT: what waits is still in the cache … */
+#define UNSENT_NS     (100 * NSEC_PER_USEC) /* … yet lasts until this thread runs again */
+#define UNSENT_MAX    (4 << 20)
 #define FAST_BPS      1000000000ULL
 #define PACED_NS      (10 * NSEC_PER_MSEC)  /* a paced block's time, where the bounds allow */
 #define CATCH_UP_NS   (100 * NSEC_PER_MSEC) /* a paced flow makes good at most this much */
@@ -71,6 +75,21 @@ static uint32_t lowat_bound(const struct net_flow *f)
 	return rcvbuf / 4 > LOWAT_FAST ? LOWAT_FAST : (uint32_t)rcvbuf / 4;
 }
 
+/*
+ * Without it the socket takes megabytes that are out of the processor's cache when they are
+ * sent; it does not bound what is in flight.
+ */
+static void set_unsent(struct net_flow *f, uint64_t bps)
+{
+	uint64_t n = bps / 8 * UNSENT_NS / NSEC_PER_SEC;
+	uint32_t bytes = n < UNSENT_MIN ? UNSENT_MIN : n > UNSENT_MAX ? UNSENT_MAX : (uint32_t)n;
+
+	if (bytes <= f->unsent)
+		return;
+	f->unsent = bytes;
+	setsockopt(f->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes));
+}
+
 /* The kernel smooths what the schedule releases; the headroom leaves the average to us. */
 static void pace_in_kernel(const struct net_flow *f)
 {
@@ -95,6 +114,8 @@ int net_flow_prepare(struct net_engine *en, struct net_flow *f, bool blocking)
 	}
 	if (!f->sender && !f->spec.rate_bps)
 		f->lowat_max = lowat_bound(f);
+	if (f->sender)
+		set_unsent(f, 0);
 	if (f->sender && f->spec.tx == NET_TX_ZEROCOPY)
 		f->zerocopy = setsockopt(f->fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)) == 0;
 	rc = blocking ? set_timeouts(f->fd) : 0;
@@ -103,7 +124,7 @@ int net_flow_prepare(struct net_engine *en, struct net_flow *f, bool blocking)
 
 void net_flow_begin(struct net_flow *f, int64_t now_ns)
 {
-	f->due_ns = now_ns;
+	f->due_ns = now_ns + f->gap_ns / 2; /* a rate from the first moment on, without bias */
 	f->tuned_ns = now_ns;
 }
 
@@ -347,6 +368,8 @@ void net_flow_tune(struct net_engine *en, struct net_flow *f, int64_t now_ns)
 	bps = (bytes - f->tuned_bytes) * 8 * 1000 / (uint64_t)(ns / NSEC_PER_MSEC);
 	f->tuned_ns = now_ns;
 	f->tuned_bytes = bytes;
+	if (f->sender)
+		set_unsent(f, bps);
 	if (f->sender && !f->paced && !f->spec.len && !en->limit_in_blocks)
 		f->len = fitting_len(bps);
 	if (f->sender || !f->lowat_max || net_flag(&en->draining))

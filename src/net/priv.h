@@ -53,6 +53,7 @@ struct net_flow {
 	bool armed;       /* its epoll registration asks for events */
 	bool zerocopy;
 	uint32_t lowat, lowat_max; /* SO_RCVLOWAT now, and what the buffer allows */
+	uint32_t unsent;           /* TCP_NOTSENT_LOWAT */
 	uint32_t burst_left;
 	int64_t due_ns;   /* of the next paced block */
 	int64_t tuned_ns; /* when the rate was last measured */
