@@ -225,6 +225,8 @@ static int begin_load(struct session *s, int64_t now)
 		s->load_end_ns = now + s->plan->duration_ns;
 	else
 		s->load_end_ns = INT64_MAX;
+	if (s->plan->duration_ns)
+		net_sampler_until(s->sm, s->load_end_ns);
 	if (!is_client(s) && s->load_end_ns != INT64_MAX)
 		s->load_end_ns += SERVER_GRACE_NS;
 	return 0;
@@ -242,9 +244,10 @@ static int go(struct session *s, struct weir_err *e)
 	net_engine_go(s->en);
 	s->ping_ns = s->go_ns;
 	s->omit_end_ns = s->go_ns + s->plan->omit_ns;
-	if (s->plan->omit_ns > 0)
-		return begin_phase(s, PHASE_OMIT, s->go_ns);
-	return begin_load(s, s->go_ns);
+	if (s->plan->omit_ns <= 0)
+		return begin_load(s, s->go_ns);
+	net_sampler_until(s->sm, s->omit_end_ns);
+	return begin_phase(s, PHASE_OMIT, s->go_ns);
 }
 
 /* ---- the loop ------------------------------------------------------------------- */

@@ -63,6 +63,8 @@ static void rate_json(struct jw *w, const char *key, const void *field)
 	const struct rate_arg *r = field;
 	char text[64];
 
+	if (!r->bps)
+		return;
 	if (r->burst)
 		snprintf(text, sizeof(text), "%llu/%u", (unsigned long long)r->bps, r->burst);
 	else
@@ -125,7 +127,8 @@ static void tos_json(struct jw *w, const char *key, const void *field)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%lld", (long long)*(const int64_t *)field);
-	if (!strcmp(key, "tos"))
+	/* --tos and --dscp share the field: one of them tells it. */
+	if (*(const int64_t *)field && !strcmp(key, "tos"))
 		jw_str(w, key, text);
 }
 

@@ -228,6 +228,9 @@ struct net_tick *net_sampler_next(struct net_sampler *s); /* NULL when none; net
 void net_tick_free(struct net_tick *t);
 /* A reading now, as the last of the current interval; deadlines restart from it. Returns its t1. */
 int64_t net_sampler_cut(struct net_sampler *s);
+/* A cut is expected at mono_ns: the deadline next to it is left out, so that no interval of nothing
+ * comes before the end. Forgotten at the next cut. */
+void net_sampler_until(struct net_sampler *s, int64_t mono_ns);
 void net_sampler_stop(struct net_sampler *s); /* joins; ticks can still be taken */
 void net_sampler_free(struct net_sampler *s);
 

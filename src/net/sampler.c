@@ -24,6 +24,7 @@ struct net_sampler {
 	pthread_cond_t wake;
 	int64_t base_ns, k; /* the next deadline is base + k * interval */
 	int64_t last_ns;    /* t1 of the last reading */
+	int64_t until_ns;   /* a cut is expected about then; 0 = not known */
 	struct net_cpu_sample cpu0;
 	int64_t *worker_ns; /* CPU of each worker at the last reading */
 	int64_t worker_max_ns;
@@ -134,14 +135,26 @@ static void wait_until(struct net_sampler *s, int64_t deadline_ns)
 		pthread_cond_wait(&s->wake, &s->lock);
 }
 
+/* A reading right before the one that ends the phase would leave an interval of nothing. */
+static void skip_before_cut(struct net_sampler *s)
+{
+	int64_t deadline = s->base_ns + s->k * s->interval_ns;
+
+	if (s->until_ns && deadline > s->until_ns - s->interval_ns / 10 &&
+	    deadline < s->until_ns + s->interval_ns / 2)
+		s->k++;
+}
+
 static void *sampler_main(void *arg)
 {
 	struct net_sampler *s = arg;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
-		int64_t deadline = s->base_ns + s->k * s->interval_ns, now = clk_mono_ns();
+		int64_t deadline, now = clk_mono_ns();
 
+		skip_before_cut(s);
+		deadline = s->base_ns + s->k * s->interval_ns;
 		if (!s->interval_ns || now < deadline) {
 			wait_until(s, deadline);
 			continue;
@@ -243,9 +256,18 @@ int64_t net_sampler_cut(struct net_sampler *s)
 	t1 = take_reading(s, 0, true);
 	s->base_ns = t1;
 	s->k = 1;
+	s->until_ns = 0;
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
 	return t1;
+}
+
+void net_sampler_until(struct net_sampler *s, int64_t mono_ns)
+{
+	pthread_mutex_lock(&s->lock);
+	s->until_ns = mono_ns;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
 }
 
 void net_sampler_stop(struct net_sampler *s)
