@@ -51,10 +51,20 @@ void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *
 		serve_conn_close(f, c);
 }
 
+static void watch_for(struct serve_front *f, struct serve_conn *c, uint32_t events)
+{
+	struct epoll_event ev = {.events = events,
+				 .data.u64 = (uint64_t)SERVE_S_CONN << 32 | index_of(f, c)};
+
+	epoll_ctl(f->ep, EPOLL_CTL_MOD, c->fd, &ev);
+}
+
 static void refuse(struct serve_front *f, struct serve_conn *c)
 {
 	static const uint8_t denied = 0xff;
 
+	if (c->state == SERVE_CONN_READY)
+		watch_for(f, c, EPOLLIN);
 	c->state = SERVE_CONN_DRAIN;
 	if (send(c->fd, &denied, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
 	    shutdown(c->fd, SHUT_WR) < 0)
@@ -63,37 +73,25 @@ static void refuse(struct serve_front *f, struct serve_conn *c)
 		serve_heap_set(&f->heap, &c->timer, clk_mono_ns() + DRAIN_NS);
 }
 
-/* Kept until the child reads its channel; not looked at meanwhile. */
+/* Kept until a child has made room; not looked at meanwhile. */
 static void hold(struct serve_front *f, struct serve_conn *c)
 {
-	struct epoll_event none = {.data.u64 = (uint64_t)SERVE_S_CONN << 32 | index_of(f, c)};
-
+	if (c->state != SERVE_CONN_READY)
+		watch_for(f, c, 0);
 	c->state = SERVE_CONN_READY;
-	epoll_ctl(f->ep, EPOLL_CTL_MOD, c->fd, &none);
 	serve_heap_set(&f->heap, &c->timer, clk_mono_ns() + RETRY_NS);
-}
-
-static void resume(struct serve_front *f, struct serve_conn *c)
-{
-	struct epoll_event in = {.events = EPOLLIN,
-				 .data.u64 = (uint64_t)SERVE_S_CONN << 32 | index_of(f, c)};
-
-	epoll_ctl(f->ep, EPOLL_CTL_MOD, c->fd, &in);
-	refuse(f, c);
 }
 
 static void give(struct serve_front *f, struct serve_conn *c, struct serve_test *t)
 {
-	int r = t ? serve_test_give(f, t, c) : -ENOENT;
+	int r = serve_test_give(f, t, c);
 
 	if (r == -EAGAIN)
 		hold(f, c);
-	else if (!r)
-		serve_conn_close(f, c);
-	else if (c->state == SERVE_CONN_READY)
-		resume(f, c);
-	else
+	else if (r < 0)
 		refuse(f, c);
+	else
+		serve_conn_close(f, c);
 }
 
 /* NULL: it may be served. Else why not. */
@@ -123,18 +121,17 @@ static const char *objection(struct serve_front *f, const struct serve_conn *c, 
 	return NULL;
 }
 
-static void complete(struct serve_front *f, struct serve_conn *c, const struct proto *p)
+static void admit(struct serve_front *f, struct serve_conn *c, const struct proto *p)
 {
-	struct serve_test *t = serve_tests_find(&f->tests, c->buf);
 	char text[160];
-	const char *why;
+	const char *why = objection(f, c, text, sizeof(text));
 	int r;
 
-	if (t) {
-		give(f, c, t);
+	/* Who comes back at once must not be refused for the sake of a process at its end. */
+	if (why && f->stage == SERVE_RUNS && serve_tests_ending(&f->tests)) {
+		hold(f, c);
 		return;
 	}
-	why = objection(f, c, text, sizeof(text));
 	if (!why) {
 		r = serve_test_start(f, c, p);
 		if (!r) {
@@ -146,6 +143,16 @@ static void complete(struct serve_front *f, struct serve_conn *c, const struct p
 	}
 	serve_log_refusal(f, &c->peer, p, why);
 	refuse(f, c);
+}
+
+static void complete(struct serve_front *f, struct serve_conn *c, const struct proto *p)
+{
+	struct serve_test *t = serve_tests_find(&f->tests, c->buf);
+
+	if (t)
+		give(f, c, t);
+	else
+		admit(f, c, p);
 }
 
 /* Bytes still to be read before anything can be said; 0: *p has all of its, or nothing fits. */
@@ -212,7 +219,7 @@ void serve_conn_event(struct serve_front *f, struct serve_conn *c)
 	case SERVE_CONN_DRAIN:
 		drain(f, c);
 		return;
-	case SERVE_CONN_READY: /* only errors are told: it is dead */
+	case SERVE_CONN_READY: /* only the end is told: it is dead */
 		serve_conn_close(f, c);
 		return;
 	case SERVE_CONN_FREE: /* an event of what was here before */
@@ -222,8 +229,10 @@ void serve_conn_event(struct serve_front *f, struct serve_conn *c)
 
 void serve_conn_expired(struct serve_front *f, struct serve_conn *c)
 {
-	if (c->state == SERVE_CONN_READY && clk_mono_ns() < c->deadline_ns)
-		give(f, c, serve_tests_find(&f->tests, c->buf));
+	const struct proto *p;
+
+	if (c->state == SERVE_CONN_READY && clk_mono_ns() < c->deadline_ns && !missing(c, &p) && p)
+		complete(f, c, p);
 	else
 		serve_conn_close(f, c);
 }

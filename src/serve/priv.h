@@ -36,7 +36,7 @@ int serve_heap_wait_ms(const struct serve_heap *h, int64_t now);
 enum serve_conn_state {
 	SERVE_CONN_FREE,
 	SERVE_CONN_READ,  /* bytes are missing */
-	SERVE_CONN_READY, /* complete, its test's channel is full: tried again */
+	SERVE_CONN_READY, /* complete, but waits for a child: tried again */
 	SERVE_CONN_DRAIN, /* answered `ff`; what still comes is thrown away */
 };
 struct serve_group;
@@ -148,6 +148,9 @@ struct serve_job {
 /* Runs in the child and returns its exit status. */
 typedef int serve_body(const struct serve_job *job);
 serve_body serve_child_body;
+
+/* ---- a process of its own (settle.c) ---- */
+
 /* Signals, descriptors and the parent's death; keep: descriptors that stay open beside 0 to 2. */
 int serve_child_settle(pid_t parent, int null_fd, const int *keep, size_t n);
 
@@ -193,6 +196,7 @@ void serve_tests_fini(struct serve_tests *ts);
 struct serve_test *serve_tests_find(const struct serve_tests *ts, const void *cookie);
 size_t serve_tests_of_prefix(const struct serve_tests *ts, uint64_t prefix);
 bool serve_tests_unsettled(const struct serve_tests *ts); /* some wait for data connections */
+bool serve_tests_ending(const struct serve_tests *ts);    /* some have handed in their result */
 /* Forks a child that takes the connection; 0 or -errno, then it is still the caller's. */
 int serve_test_start(struct serve_front *f, const struct serve_conn *c, const struct proto *p);
 /* 0: the child has it; -EAGAIN: its channel is full; -ENOENT: it expects no more. */

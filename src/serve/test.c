@@ -19,6 +19,7 @@
 
 #define SETUP_NS   (90 * NSEC_PER_SEC) /* parameters and data connections: their own limits first */
 #define OVERDUE_NS (60 * NSEC_PER_SEC) /* beyond the longest test that the limits allow */
+#define ENDING_NS  (10 * NSEC_PER_SEC) /* from the result to the end of the process */
 #define REAP_NS    NSEC_PER_MSEC
 #define MSGS_MAX   16 /* of one child at a visit */
 
@@ -73,6 +74,15 @@ bool serve_tests_unsettled(const struct serve_tests *ts)
 {
 	for (size_t i = 0; i < ts->cap; i++) {
 		if (ts->v[i].pid && ts->v[i].chan >= 0 && !ts->v[i].complete)
+			return true;
+	}
+	return false;
+}
+
+bool serve_tests_ending(const struct serve_tests *ts)
+{
+	for (size_t i = 0; i < ts->cap; i++) {
+		if (ts->v[i].pid && (ts->v[i].logged || ts->v[i].chan < 0))
 			return true;
 	}
 	return false;
@@ -223,6 +233,7 @@ static void has_result(struct serve_front *f, struct serve_test *t, struct serve
 	m->text[m->len] = '\0';
 	f->cfg->log(f->cfg->arg, m->text);
 	t->logged = true;
+	serve_heap_set(&f->heap, &t->timer, clk_mono_ns() + ENDING_NS);
 }
 
 static void log_death(struct serve_front *f, struct serve_test *t, int status)
