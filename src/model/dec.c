@@ -12,11 +12,12 @@
 __extension__ typedef unsigned __int128 u128;
 
 static const size_t list_max[LIST_NUM] = {
-	[LIST_METRIC] = MODEL_EXT_MAX, [LIST_PART] = 65536,      [LIST_CLOCK] = 1024,
-	[LIST_AXIS] = 65536,           [LIST_FRAME] = 1000000,   [LIST_EVENT] = 1000000,
+	[LIST_METRIC] = MODEL_EXT_MAX, [LIST_PART] = 65536,      [LIST_CLOCK] = 32,
+	[LIST_AXIS] = 65536,           [LIST_FRAME] = 1000000,   [LIST_EVENT] = 100000,
 	[LIST_HIST] = MODEL_HISTS_MAX, [LIST_SUMMARY] = 1000000, [LIST_VERDICT] = 1024,
 };
-#define STRINGS_MAX 4096 /* tags; strings of one verdict */
+#define STRINGS_MAX 4096   /* tags; strings of one verdict */
+#define PAIRS_MAX   262144 /* of a clock: three days */
 
 /* ---- pieces ---- */
 
@@ -158,6 +159,8 @@ static int dec_pairs(const struct model_dec *d, const struct js *o, uint32_t clo
 {
 	const struct js *v = js_get(o, "pairs");
 	d->r->clocks[clock].n_pairs = 0; /* an update brings all */
+	if (js_len(v) > PAIRS_MAX)
+		return model_dec_limit(d);
 	for (size_t i = 0; i < js_len(v); i++) {
 		int64_t t, real;
 		if (pair_of(js_at(v, i), &t, &real))
@@ -530,20 +533,26 @@ static int dec_object(const struct model_dec *d, const struct js *o, const char 
 	return v ? model_dec_fields(d, v, f, to) : 0;
 }
 
+int model_dec_tag(const struct model_dec *d, const char *k, const char *v)
+{
+	if (!k || !v)
+		return model_dec_bad(d, "tags", "holds something else than strings");
+	if (d->r->n_tags >= STRINGS_MAX || model_add_tag(d->r, k, v) < 0)
+		return model_dec_limit(d);
+	return 0;
+}
+
 static int dec_tags(const struct model_dec *d, const struct js *o)
 {
 	const struct js *tags = js_get(o, "tags"), *v;
 	const char *k;
 	void *it = NULL;
-	if (tags && (js_type(tags) != JS_OBJ || js_len(tags) > STRINGS_MAX))
-		return model_dec_bad(d, "tags", "is no object, or too large");
-	while (tags && js_each(tags, &it, &k, &v)) {
-		if (!js_str(v, NULL))
-			return model_dec_bad(d, "tags", "holds something else than strings");
-		if (model_add_tag(d->r, k, js_str(v, NULL)) < 0)
-			return model_dec_limit(d);
-	}
-	return 0;
+	int rc = 0;
+	if (tags && js_type(tags) != JS_OBJ)
+		return model_dec_bad(d, "tags", "is no object");
+	while (tags && !rc && js_each(tags, &it, &k, &v))
+		rc = model_dec_tag(d, k, js_str(v, NULL));
+	return rc;
 }
 
 int model_dec_head(const struct model_dec *d, const struct js *o)

@@ -288,10 +288,7 @@ static int read_tick(struct model_ndjson_reader *rd, const struct model_dec *d, 
 
 static int read_tag(const struct model_dec *d, const struct js *o)
 {
-	const char *k = js_str(js_get(o, "key"), NULL), *v = js_str(js_get(o, "value"), NULL);
-	if (!k || !v)
-		return model_dec_bad(d, "key", "or 'value' is no string");
-	return model_add_tag(d->r, k, v) < 0 ? model_dec_limit(d) : 0;
+	return model_dec_tag(d, js_str(js_get(o, "key"), NULL), js_str(js_get(o, "value"), NULL));
 }
 
 static int read_run(struct model_ndjson_reader *rd, struct model_dec *d, const struct js *o)
@@ -328,6 +325,8 @@ static int read_object(struct model_ndjson_reader *rd, struct model_dec *d, cons
 		return read_run(rd, d, o);
 	if (!d->r || rd->ended)
 		return model_dec_bad(d, "type", d->r ? "comes after 'end'" : "comes before 'run'");
+	if (d->r->priv->text_bytes > d->r->mem_cap)
+		return model_dec_limit(d); /* a stream without end, of texts */
 	if (!strcmp(type, "tick"))
 		return read_tick(rd, d, o);
 	if (!strcmp(type, "tag"))

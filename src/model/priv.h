@@ -22,6 +22,7 @@ struct model_symbols {
 struct model_chunk; /* of the arena */
 struct model_priv {
 	struct model_chunk *chunks;
+	size_t text_bytes; /* in chunks */
 	struct model_symbols strings, ext_names;
 	struct model_metric **ext; /* by index in ext_names */
 	bool cap_told;
@@ -145,6 +146,7 @@ void model_enc_value(struct jw *w, const struct model_col *c, const union model_
 /* Schema, id and kind make it. */
 int model_dec_run(const struct js *o, struct model_run **out, struct weir_err *e);
 int model_dec_head(const struct model_dec *d, const struct js *o);
+int model_dec_tag(const struct model_dec *d, const char *k, const char *v);
 int model_dec_item(const struct model_dec *d, enum model_list list, const struct js *o);
 /* 1 a value, 0 null, -EINVAL. */
 int model_dec_value(const struct model_col *c, const struct js *v, union model_value *out);

@@ -30,6 +30,7 @@ void *model_alloc(struct model_run *r, size_t n)
 		c->size = size;
 		c->next = r->priv->chunks;
 		r->priv->chunks = c;
+		r->priv->text_bytes += size;
 	}
 	c->used += n;
 	return c->data + c->used - n;

@@ -275,12 +275,29 @@ static void test_cap(void **state)
 	model_ndjson_reader_free(rd);
 }
 
+/* Nor may texts pile up: an announced part can be announced again for ever. */
+static void test_text_cap(void **state)
+{
+	(void)state;
+	struct model_ndjson_reader *rd = model_ndjson_reader_new();
+	struct weir_err e = {0};
+	int rc = line(rd, RUN, NULL), n = 0;
+	model_ndjson_run(rd)->mem_cap = 10000;
+	for (; !rc && n < 100000; n++)
+		rc = line(rd, "{\"type\":\"part\",\"id\":0,\"t0_ns\":0,\"name\":\"abcdefgh\"}", &e);
+	assert_int_equal(rc, -EMSGSIZE);
+	assert_true(n > 100 && n < 1000);
+	assert_int_equal(e.domain, WEIR_LIMIT);
+	model_ndjson_reader_free(rd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_cut_at_every_line),
 		cmocka_unit_test(test_live),       cmocka_unit_test(test_full_buffer),
 		cmocka_unit_test(test_hostile),    cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_text_cap),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
