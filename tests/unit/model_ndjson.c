@@ -267,7 +267,7 @@ static void test_cap(void **state)
 	struct model_ndjson_reader *rd = model_ndjson_reader_new();
 	assert_int_equal(line(rd, RUN, NULL), 0);
 	assert_int_equal(line(rd, "{\"type\":\"axis\"}", NULL), 0);
-	model_ndjson_run(rd)->mem_cap = 1000;
+	model_ndjson_run(rd)->mem_cap = 4000;
 	for (int i = 0; i < 2000; i++)
 		assert_int_equal(line(rd, TICK "\"rows\":[]}", NULL), 0);
 	assert_true(model_ndjson_run(rd)->axes[0]->n < 2000);
