@@ -133,7 +133,7 @@ static const struct model_summary *best_summary(const struct model_run *r,
 	int most = 0;
 	for (size_t i = 0; i < r->n_sums; i++) {
 		const struct model_summary *s = &r->sums[i];
-		if (s->stat != k->stat || strcmp(s->metric->name, k->metric) ||
+		if (s->stat != k->stat || strcmp(s->metric->name, k->metric) != 0 ||
 		    omitted_part(r, s->part))
 			continue;
 		int n = score(r, s, k);

@@ -66,7 +66,7 @@ static void put_grids(struct buf *out, const struct model_run *r, bool unicode)
 {
 	static const int order[] = {MODEL_UP, MODEL_DOWN, FORMAT_DIRLESS};
 	unsigned dirs = format_dirs(r);
-	struct format_grid g;
+	struct format_grid g = {0};
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		if (order[i] < 0 || dirs & 1u << order[i])
 			put_grid(out, &g, format_report_grid(r, order[i], &g, unicode));

@@ -22,14 +22,6 @@ static const struct rate_rule {
 	{"throughput.sent", "bytes", MODEL_SENDER, 8},
 };
 
-static const struct rate_rule *rate_rule(const char *metric, int view)
-{
-	for (size_t i = 0; i < ARRAY_LEN(rate_rules); i++)
-		if (!strcmp(rate_rules[i].rate, metric) && rate_rules[i].view == view)
-			return &rate_rules[i];
-	return NULL;
-}
-
 static bool dim_fits(const struct model_dims *d, enum model_dim_id id, int64_t want)
 {
 	return want < 0 || (d->has & BIT(id) && d->v[id] == want);
@@ -43,24 +35,43 @@ static bool in_group(const struct model_dims *d, const struct format_group *g)
 	       dim_fits(d, DIM_FLOW, g->flow);
 }
 
-static int column(const struct model_frame *f, const char *metric)
+/* A metric looked up once, for a thousand frames: table metrics are told by their address. */
+struct source {
+	const char *name;
+	const struct model_metric *metric; /* NULL = not of the table */
+	const struct rate_rule *rule;      /* NULL = does not follow from a counter */
+	const struct model_metric *counter;
+};
+
+static struct source source_of(const char *metric)
+{
+	struct source s = {.name = metric, .metric = model_metric(metric)};
+	for (size_t i = 0; i < ARRAY_LEN(rate_rules); i++)
+		if (!strcmp(rate_rules[i].rate, metric)) {
+			s.rule = &rate_rules[i];
+			s.counter = model_metric(s.rule->counter);
+		}
+	return s;
+}
+
+static int column(const struct model_frame *f, const struct model_metric *m, const char *name)
 {
 	for (size_t i = 0; i < f->n_cols; i++)
-		if (!strcmp(f->cols[i].metric->name, metric))
+		if (m ? f->cols[i].metric == m : !strcmp(f->cols[i].metric->name, name))
 			return (int)i;
 	return -1;
 }
 
-/* -1 = the frame's view cannot tell the metric. */
-static int source_column(const struct model_frame *f, const char *metric,
+/* -1 = the frame's view cannot tell the metric; *rule = how it follows from the column. */
+static int source_column(const struct model_frame *f, const struct source *s,
 			 const struct rate_rule **rule)
 {
-	int i = column(f, metric);
+	int i = column(f, s->metric, s->name);
 	*rule = NULL;
-	if (i >= 0 || !(f->dims.has & BIT(DIM_VIEW)))
+	if (i >= 0 || !s->rule || !dim_fits(&f->dims, DIM_VIEW, s->rule->view))
 		return i;
-	*rule = rate_rule(metric, (int)f->dims.v[DIM_VIEW]);
-	return *rule ? column(f, (*rule)->counter) : -1;
+	*rule = s->rule;
+	return column(f, s->counter, s->rule->counter);
 }
 
 static int pick_score(const struct model_dims *d, int dir, int want_view)
@@ -97,10 +108,11 @@ bool format_group_on_axis(const struct model_run *r, const struct format_group *
 
 bool format_group_has(const struct model_run *r, const struct format_group *g, const char *metric)
 {
+	const struct source src = source_of(metric);
 	const struct rate_rule *rule;
 	for (size_t i = 0; i < r->n_frames; i++)
 		if (in_group(&r->frames[i]->dims, g) &&
-		    source_column(r->frames[i], metric, &rule) >= 0)
+		    source_column(r->frames[i], &src, &rule) >= 0)
 			return true;
 	return false;
 }
@@ -124,13 +136,13 @@ struct sum { /* frames of flows and frames of no flow are two accounts of the sa
 };
 
 static void add_row(const struct model_run *r, const struct model_row *row, double seconds,
-		    const struct format_group *g, const char *metric, struct sum *s)
+		    const struct format_group *g, const struct source *src, struct sum *s)
 {
 	const struct rate_rule *rule;
 	if (row->frame >= r->n_frames || !in_group(&r->frames[row->frame]->dims, g))
 		return;
 	const struct model_frame *f = r->frames[row->frame];
-	int i = source_column(f, metric, &rule);
+	int i = source_column(f, src, &rule);
 	if (i < 0)
 		return;
 	bool flow = f->dims.has & BIT(DIM_FLOW);
@@ -143,17 +155,18 @@ static void add_row(const struct model_run *r, const struct model_row *row, doub
 	s->total[flow] += rule ? v * rule->scale / seconds : v;
 	s->n[flow]++;
 	if (!s->metric)
-		s->metric = rule ? model_metric(metric) : f->cols[i].metric;
+		s->metric = rule ? src->metric : f->cols[i].metric;
 }
 
 /* A sum with a flow missing is not the total; a mean of those that are known is a mean. */
 bool format_tick_value(const struct model_run *r, const struct model_tick *t,
 		       const struct format_group *g, const char *metric, double *v)
 {
+	const struct source src = source_of(metric);
 	struct sum s = {0};
 	double seconds = (double)(t->t1 - t->t0) / 1e9;
 	for (size_t i = 0; i < t->n_rows; i++)
-		add_row(r, &t->rows[i], seconds, g, metric, &s);
+		add_row(r, &t->rows[i], seconds, g, &src, &s);
 	bool flow = s.n[1] > 0;
 	if (!s.n[flow] || !s.metric)
 		return false;

@@ -113,7 +113,7 @@ static void add_kind(struct table *t, const struct model_run *r)
 	if (l->headline)
 		add_headline(t, l->headline);
 	for (size_t i = 0; i < l->n_table; i++)
-		if (!l->headline || strcmp(l->table[i].metric, l->headline))
+		if (!l->headline || strcmp(l->table[i].metric, l->headline) != 0)
 			add_col(t, &l->table[i]);
 	if (!l->headline)
 		add_summaries(t, r);
