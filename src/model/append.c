@@ -65,7 +65,7 @@ static bool whole(double v, double scale, int64_t *n)
 
 static uint64_t zigzag(int64_t v)
 {
-	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+	return ((uint64_t)v << 1) ^ (v < 0 ? ~0ULL : 0);
 }
 
 static void put_f64(struct model_col *c, double v)
@@ -178,7 +178,7 @@ int model_axis_put(struct model_run *r, struct model_axis *a, int64_t t0, int64_
 int model_add_axis(struct model_run *r, uint32_t part, uint32_t clock)
 {
 	struct model_axis *a = calloc(1, sizeof(*a));
-	if (!a || model_grow(&r->axes, r->n_axes, sizeof(a))) {
+	if (!a || model_grow(&r->axes, r->n_axes, sizeof(void *))) {
 		free(a);
 		return -ENOMEM;
 	}
@@ -227,7 +227,7 @@ int model_frame_new(struct model_run *r, uint32_t axis, const struct model_dims 
 	if (!columns_ok(metrics, n))
 		return -EINVAL;
 	if (r->mem_bytes + cost > r->mem_cap ||
-	    model_grow(&r->frames, r->n_frames, sizeof(*r->frames)) ||
+	    model_grow(&r->frames, r->n_frames, sizeof(void *)) ||
 	    model_grow(&a->frames, a->n_frames, sizeof(*a->frames)))
 		return -ENOMEM;
 	struct model_frame *f = frame_alloc(dims, metrics, n);

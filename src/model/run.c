@@ -133,8 +133,7 @@ const struct model_metric *model_metric_make(struct model_run *r, const struct m
 	if (i >= 0)
 		return r->priv->ext[i];
 	struct model_metric *ext = model_alloc(r, sizeof(*ext));
-	if (!ext || !model_name_ok(m->name) ||
-	    model_grow(&r->priv->ext, names->n, sizeof(*r->priv->ext)))
+	if (!ext || !model_name_ok(m->name) || model_grow(&r->priv->ext, names->n, sizeof(void *)))
 		return NULL;
 	i = model_symbol_add(r, names, m->name);
 	if (i < 0)

@@ -154,12 +154,12 @@ static int by_time(const void *a, const void *b)
 
 static int sort_events(struct replay *p)
 {
-	p->events = malloc((p->r->n_events + 1) * sizeof(*p->events));
+	p->events = malloc((p->r->n_events + 1) * sizeof(void *));
 	if (!p->events)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->r->n_events; i++)
 		p->events[i] = &p->r->events[i];
-	qsort(p->events, p->r->n_events, sizeof(*p->events), by_time);
+	qsort(p->events, p->r->n_events, sizeof(void *), by_time);
 	return 0;
 }
 
