@@ -99,7 +99,7 @@ static int parse_zone(const char **s, int64_t *east_ns)
 		return -EINVAL;
 	if (digits(s, 2, &h) || colon2(s, &m) || h > 23 || m > 59)
 		return -EINVAL;
-	*east_ns = sign * (h * 60 + m) * 60 * NSEC_PER_SEC;
+	*east_ns = sign * (h * 60LL + m) * 60 * NSEC_PER_SEC;
 	return 0;
 }
 

@@ -233,7 +233,7 @@ int unit_parse_size(const char *s, uint64_t *bytes, struct weir_err *e)
 int unit_parse_time(const char *s, int64_t *ns, struct weir_err *e)
 {
 	bool exact;
-	uint64_t v;
+	uint64_t v = 0;
 	int rc = parse_integer(&time_grammar, s, &v, &exact, e);
 	if (!rc)
 		*ns = (int64_t)v;
@@ -243,7 +243,7 @@ int unit_parse_time(const char *s, int64_t *ns, struct weir_err *e)
 int unit_parse_count(const char *s, uint64_t *n, struct weir_err *e)
 {
 	bool exact;
-	uint64_t v;
+	uint64_t v = 0;
 	int rc = parse_integer(&count_grammar, s, &v, &exact, e);
 	if (!rc && !exact)
 		rc = complain(&count_grammar, s, e);
