@@ -201,8 +201,10 @@ uint64_t store_enc_flush(struct enc *c, const struct model_run *r)
 {
 	uint64_t rows = 0;
 
-	sync(c, r);
-	sync_summaries(c, r);
+	if (r) {
+		sync(c, r);
+		sync_summaries(c, r);
+	}
 	for (size_t i = 0; i < c->n_axes && !c->failed; i++) {
 		rows += c->stage->axes[i]->n;
 		if (c->stage->axes[i]->n)

@@ -94,7 +94,7 @@ static int open_write(struct store *s, struct weir_err *e)
 		rc = store_connect(s, &s->q, e);
 	if (rc >= 0)
 		rc = store_schema_prepare(s->q, s->path, true, &s->version, e);
-	if (rc >= 0 && s->version > STORE_VERSION) {
+	if (rc >= 0 && (s->version > STORE_VERSION || store_sql_read_only(s->q))) {
 		s->read_only = true;
 		rc = store_sql_exec(s->q, "PRAGMA query_only=ON", e);
 	}
@@ -208,5 +208,5 @@ int store_writable(const struct store *s, struct weir_err *e)
 		err_hint(e, "use the newer weir, or another file with --db");
 		return -EROFS;
 	}
-	return err_set(e, WEIR_DB, EROFS, "%s: opened for reading only", s->path);
+	return err_set(e, WEIR_DB, EROFS, "%s: may only be read", s->path);
 }

@@ -49,6 +49,7 @@ int store_sql_query(struct sql *q, const char *text, const struct val *v, size_t
 /* The first cell of the first row as an integer: 1, or 0 when there is no row. */
 int store_sql_int(struct sql *q, const char *text, const struct val *v, size_t n, int64_t *out,
 		  struct weir_err *e);
+bool store_sql_read_only(const struct sql *q); /* the file's mode, owner or disk say so */
 int64_t store_sql_last_id(const struct sql *q);
 /* Ends a transaction: commits when rc is 0 or more, else rolls back. Returns rc or the error. */
 int store_sql_finish(struct sql *q, int rc, struct weir_err *e);
@@ -204,7 +205,8 @@ void store_enc_begin(struct enc *c, const struct model_run *r, const struct row_
 bool store_enc_tick(struct enc *c, const struct model_run *r, const struct model_tick *t);
 /* True when a chunk is full. */
 bool store_enc_full(const struct enc *c);
-/* Staged rows become chunk records, and what grew in the run becomes rows. Returns the rows. */
+/* Staged rows become chunk records, and what grew in the run becomes rows (none when r is NULL:
+ * the run is gone). Returns the number of staged rows. */
 uint64_t store_enc_flush(struct enc *c, const struct model_run *r);
 /* Everything else, the run itself last. lost: samples that were dropped on the way. */
 void store_enc_end(struct enc *c, const struct model_run *r, const struct row_store *x,

@@ -38,7 +38,7 @@ struct store_sink {
 	struct work *w;
 	struct enc *enc;
 	pthread_t thread;
-	bool started;
+	bool started, ended;
 	int64_t last_ns, stored_ns;
 	uint64_t lost;
 	char owner[STORE_OWNER_MAX];
@@ -252,6 +252,7 @@ static void on_end(struct sink *s, const struct model_run *r)
 		k->store->headline(r, &headline);
 	x.headline = headline.len && !headline.failed ? headline.data : r->title;
 	store_enc_end(k->enc, r, &x, k->lost);
+	k->ended = true;
 	pthread_mutex_lock(&k->w->lock);
 	k->w->ended = true;
 	pthread_mutex_unlock(&k->w->lock);
@@ -294,6 +295,8 @@ static int on_close(struct sink *s, struct weir_err *e)
 	int rc;
 
 	if (k->started) {
+		if (!k->ended)
+			hand_over(k, NULL);
 		rc = finish(k, e);
 	} else {
 		rc = -k->w->err.code;

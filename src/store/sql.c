@@ -298,6 +298,11 @@ int store_sql_int(struct sql *q, const char *text, const struct val *v, size_t n
 	return store_sql_query(q, text, v, n, take_int, out, e);
 }
 
+bool store_sql_read_only(const struct sql *q)
+{
+	return sqlite3_db_readonly(q->db, "main") == 1;
+}
+
 int64_t store_sql_last_id(const struct sql *q)
 {
 	return sqlite3_last_insert_rowid(q->db);
