@@ -227,6 +227,16 @@ void lab_stop(struct lab *l)
 	sys_ns_free(&l->far);
 }
 
+static int end_early(struct sys_child *c)
+{
+	kill(c->pid, SIGTERM);
+	int status = sys_child_wait(c, GRACE_NS);
+	if (status != -ETIMEDOUT)
+		return status;
+	sys_child_stop(c, 0);
+	return 128 + SIGKILL;
+}
+
 /* Until the command ends; stop_fd becoming readable ends it early. */
 static int wait_or_stop(struct sys_child *c, int stop_fd)
 {
@@ -238,10 +248,8 @@ static int wait_or_stop(struct sys_child *c, int stop_fd)
 	while (!p[0].revents) {
 		if (poll(p, 2, -1) < 0 && errno != EINTR)
 			return -errno;
-		if (p[1].revents) {
-			sys_child_stop(c, GRACE_NS);
-			return 128 + SIGTERM;
-		}
+		if (p[1].revents)
+			return end_early(c);
 	}
 	return sys_child_wait(c, -1);
 }

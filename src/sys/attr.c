@@ -151,7 +151,7 @@ static int sysctl_path(const char *name, char dst[SYSCTL_NAME_MAX])
 {
 	size_t n = strlen(name), start = 0;
 	const char *first = strpbrk(name, "./");
-	char sep = first ? *first : '.';
+	const char sep = first ? first[0] : (char)'.';
 
 	if (n == 0 || n >= SYSCTL_NAME_MAX)
 		return -EINVAL;
@@ -161,7 +161,9 @@ static int sysctl_path(const char *name, char dst[SYSCTL_NAME_MAX])
 			return -EINVAL;
 		if (end)
 			start = i + 1;
-		dst[i] = i < n && end ? '/' : name[i];
+		dst[i] = name[i];
+		if (i < n && end)
+			dst[i] = '/';
 	}
 	return 0;
 }

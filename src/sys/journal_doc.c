@@ -140,7 +140,7 @@ static void next_mac(struct line *l, uint8_t mac[6])
 		l->bad = true;
 		return;
 	}
-	for (int i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		int hi = hex(text[i * 2]), lo = hex(text[i * 2 + 1]);
 		l->bad |= hi < 0 || lo < 0;
 		mac[i] = (uint8_t)((unsigned)hi << 4 | (unsigned)lo);

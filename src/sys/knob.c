@@ -211,7 +211,7 @@ static void read_driver(const char *name, char *dst, size_t cap)
 int sys_iface_id(const char *name, struct sys_iface_id *id, struct weir_err *e)
 {
 	struct sys_nl *nl = NULL;
-	struct sys_link l;
+	struct sys_link l = {0};
 	int ret = sys_nl_open(&nl, e);
 
 	*id = (struct sys_iface_id){0};

@@ -174,18 +174,24 @@ static void test_rate_shapes_both_ends(void **state)
 	lab_stop(&l);
 }
 
+/* The command asks for its end when it is ready for it. */
 static void test_stop_fd_ends_the_command(void **state)
 {
 	struct lab_cfg cfg = {0};
+	char script[128], text[8];
 	struct lab l;
 	int p[2];
 
 	(void)state;
 	start(&l, &cfg);
 	assert_int_equal(pipe(p), 0);
-	assert_int_equal(write(p[1], "x", 1), 1);
 	l.stop_fd = p[0];
-	assert_int_equal(run_sh(&l, "exec sleep 1000"), 128 + SIGTERM);
+	snprintf(script, sizeof(script), "echo x >&%d; exec sleep 1000", p[1]);
+	assert_int_equal(run_sh(&l, script), 128 + SIGTERM);
+	assert_int_equal(read(p[0], text, sizeof(text)), 2);
+	snprintf(script, sizeof(script), "trap 'exit 6' TERM; echo x >&%d; while :; do :; done",
+		 p[1]);
+	assert_int_equal(run_sh(&l, script), 6);
 	lab_stop(&l);
 	close(p[0]);
 	close(p[1]);
