@@ -7,6 +7,7 @@
 #define WEIR_CMD_H
 
 #include "base/base.h"
+#include "format/format.h"
 #include "measure/measure.h"
 #include "model/model.h"
 #include "store/store.h"
@@ -71,5 +72,14 @@ char *cmd_db_path(const struct cmd_db_cfg *c);
 /* Opens for reading; *out NULL and 0 when the file does not exist. */
 int cmd_db_open(const struct cmd_db_cfg *c, enum store_mode mode, struct store **out,
 		struct weir_err *e);
+/* Says on standard error that nothing is stored there yet. */
+void cmd_db_none(const struct cmd_db_cfg *c);
+/* The run that `what` names (see store_resolve); the caller frees it. */
+int cmd_db_load(struct store *s, const char *what, struct model_run **out, struct weir_err *e);
+/* A stored run through a form's writer onto b. */
+int cmd_render(const struct model_run *r, const char *form, const struct format_opts *o,
+	       struct buf *b, struct weir_err *e);
+/* Options for what goes to standard output, as its terminal and the locale are. */
+struct format_opts cmd_format_opts(void);
 
 #endif

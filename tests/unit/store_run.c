@@ -76,7 +76,7 @@ static int take_entry(const struct store_entry *en, void *arg)
 	assert_string_equal(en->near, "pc");
 	assert_string_equal(en->far, "198.18.0.2");
 	assert_string_equal(en->headline, "headline of tcp");
-	assert_string_equal(en->tags, "link=dsl room=a=b");
+	assert_string_equal(en->tags, "link=dsl\nroom=a=b");
 	assert_string_equal(en->protocol, "weir");
 	assert_int_equal(en->outcome, OUTCOME_COMPLETE);
 	assert_int_equal(en->start_real_ns, 1796054266123456789);

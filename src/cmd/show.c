@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * weir show: a stored run as it was printed when it was measured, by the same writer; or
+ * several runs side by side.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+
+struct show_cfg {
+	struct opt_list runs;
+	bool json, table, intervals, quiet;
+	struct cmd_db_cfg db;
+};
+
+#define F(field) offsetof(struct show_cfg, field)
+/* clang-format off */
+static const struct opt show_opts[] = {
+	{.name = "run", .type = OPT_LIST, .offset = F(runs), .flags = OPT_POSITIONAL, .metavar = "RUN", .help = "last (the default), last-1, last:tcp, or 4 or more characters of an id"},
+	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(json), .help = "the whole run as one JSON document"},
+	{.name = "table", .type = OPT_FLAG, .offset = F(table), .help = "the runs side by side, a column each"},
+	{.name = "intervals", .letter = 'i', .type = OPT_FLAG, .offset = F(intervals), .help = "a row for each interval as well"},
+	{.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = F(quiet), .help = "only the result"},
+};
+/* clang-format on */
+
+struct loaded {
+	struct model_run **v;
+	size_t n;
+};
+
+static int load_all(const struct show_cfg *c, struct store *s, struct loaded *l, struct weir_err *e)
+{
+	size_t n = c->runs.n ? c->runs.n : 1;
+	int rc = 0;
+
+	l->v = calloc(n, sizeof(struct model_run *));
+	if (!l->v)
+		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	for (; l->n < n && rc >= 0; l->n += rc >= 0)
+		rc = cmd_db_load(s, c->runs.n ? c->runs.v[l->n] : "last", &l->v[l->n], e);
+	return rc;
+}
+
+static int print_each(const struct show_cfg *c, const struct loaded *l, struct format_opts *fo,
+		      struct buf *b, struct weir_err *e)
+{
+	int rc = 0;
+
+	fo->intervals = fo->live_rows = c->intervals;
+	fo->quiet = c->quiet;
+	for (size_t i = 0; i < l->n && rc >= 0; i++) {
+		if (i && !c->json && !c->quiet)
+			buf_putc(b, '\n');
+		rc = cmd_render(l->v[i], c->json ? "json" : "text", fo, b, e);
+		if (rc >= 0 && !cmd_flush(b))
+			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
+	}
+	return rc;
+}
+
+static int print_all(const struct show_cfg *c, const struct loaded *l, struct weir_err *e)
+{
+	struct format_opts fo = cmd_format_opts();
+	struct buf b = {0};
+	int rc = 0;
+
+	if (c->table) {
+		format_table((const struct model_run *const *)l->v, l->n, &fo, &b);
+		rc = cmd_flush(&b) ? 0 : err_set(e, WEIR_OS, EIO, "the output was not written");
+	} else {
+		rc = print_each(c, l, &fo, &b, e);
+	}
+	buf_fini(&b);
+	return rc;
+}
+
+static int run(void *cfg)
+{
+	const struct show_cfg *c = cfg;
+	struct store *s = NULL;
+	struct loaded l = {0};
+	struct weir_err e = {0};
+	int rc = 0;
+
+	if (c->table && c->json)
+		rc = err_set(&e, WEIR_USAGE, EINVAL, "--table and --json: one of them");
+	if (rc >= 0)
+		rc = cmd_db_open(&c->db, STORE_READ, &s, &e);
+	if (rc >= 0 && !s) {
+		cmd_db_none(&c->db);
+		return CMD_FAILED;
+	}
+	if (rc >= 0)
+		rc = load_all(c, s, &l, &e);
+	if (rc >= 0)
+		rc = print_all(c, &l, &e);
+	for (size_t i = 0; i < l.n; i++)
+		model_run_free(l.v[i]);
+	free(l.v);
+	store_close(s);
+	return rc < 0 ? cmd_fail("show", &e) : CMD_OK;
+}
+
+static const struct cmd_more show_more[] = {
+	{"Store", cmd_db_opts, &cmd_db_n_opts, F(db)},
+	{0},
+};
+
+const struct cmd cmd_show = {
+	.name = "show",
+	.summary = "show stored runs again",
+	.usage = "[RUN…]",
+	.opts = show_opts,
+	.n_opts = ARRAY_LEN(show_opts),
+	.cfg_size = sizeof(struct show_cfg),
+	.more = show_more,
+	.run = run,
+};
