@@ -46,9 +46,10 @@ static void add_tag(struct query *q, const struct model_kv *kv)
 
 static void make_query(struct query *q, const struct store_filter *f)
 {
-	buf_puts(&q->text, "SELECT id,kind,near_name,far_name,headline,protocol,start_ns,outcome,"
-			   "owner,(SELECT group_concat(k||'='||v,char(10)) FROM (SELECT k,v FROM tags"
-			   " WHERE run=runs.seq ORDER BY n,k)) FROM runs WHERE 1");
+	buf_puts(&q->text,
+		 "SELECT id,kind,near_name,far_name,headline,protocol,start_ns,outcome,"
+		 "owner,(SELECT group_concat(k||'='||v,char(10)) FROM (SELECT k,v FROM tags"
+		 " WHERE run=runs.seq ORDER BY n,k)) FROM runs WHERE 1");
 	if (f->kind)
 		add(q, " AND kind=?", store_val_text(f->kind));
 	if (f->host)

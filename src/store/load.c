@@ -124,8 +124,8 @@ int store_find(struct store *s, const char *id, int64_t *seq, bool *running, boo
 
 static int load_one(struct store *s, const char *id, struct model_run *r, struct weir_err *e)
 {
-	bool running, owned;
-	int64_t seq;
+	bool running = false, owned = false;
+	int64_t seq = 0;
 	int rc = store_find(s, id, &seq, &running, &owned, e);
 
 	if (rc >= 0)
@@ -139,9 +139,12 @@ int store_load(struct store *s, const char *id, struct model_run **out, struct w
 {
 	static const uint8_t no_id[10];
 	struct model_run *r = model_run_new("", MODEL_NO_TIME, no_id);
-	int rc =
-		r ? store_sql_exec(s->q, "BEGIN", e) : err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	int rc;
 
+	*out = NULL;
+	if (!r)
+		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	rc = store_sql_exec(s->q, "BEGIN", e);
 	if (rc >= 0)
 		rc = store_sql_finish(s->q, load_one(s, id, r, e), e);
 	if (rc < 0) {

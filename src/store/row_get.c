@@ -203,7 +203,7 @@ static bool read_int(const struct val *v, int64_t lo, int64_t hi, int64_t *out)
 
 static bool read_made(struct model_run *r, const struct col *c, const struct val *v, void *obj)
 {
-	char *to = (char *)obj + c->off;
+	void *to = (char *)obj + c->off;
 
 	switch (c->kind) {
 	case COL_DIMS:
@@ -232,7 +232,7 @@ static bool read_made(struct model_run *r, const struct col *c, const struct val
 
 static bool read_cell(struct model_run *r, const struct col *c, const struct val *v, void *obj)
 {
-	char *to = (char *)obj + c->off;
+	void *to = (char *)obj + c->off;
 	int64_t i = 0;
 	bool ok;
 

@@ -108,7 +108,7 @@ static void put_list(struct buf *b, const char *const *v, size_t n)
 	jw_end_arr(&w);
 }
 
-#define FIELD(type, c, obj) (*(type const *)((const char *)(obj) + (c)->off))
+#define FIELD(type, c, obj) (*(type const *)(const void *)((const char *)(obj) + (c)->off))
 
 /* Cells that are made rather than copied; tmp holds their bytes. */
 static struct val made_cell(const struct model_run *r, const struct col *c, const void *obj,

@@ -264,7 +264,7 @@ int store_sql_run(struct sql *q, const char *text, const struct val *v, size_t n
 int store_sql_query(struct sql *q, const char *text, const struct val *v, size_t n,
 		    store_sql_row_fn *row, void *arg, struct weir_err *e)
 {
-	struct val cells[ROW_CELLS];
+	struct val cells[ROW_CELLS] = {0};
 	sqlite3_stmt *st = NULL;
 	int rc = prepare(q, text, 0, &st);
 	int cols = 0, ret = 0;

@@ -42,7 +42,7 @@ struct store_filter {
 struct store_entry {
 	char id[MODEL_ID_LEN + 1];
 	const char *kind, *near, *far, *headline, *protocol; /* may be NULL */
-	const char *tags; /* "key=value" lines, or NULL */
+	const char *tags;                                    /* "key=value" lines, or NULL */
 	int64_t start_real_ns;
 	enum model_outcome outcome; /* OUTCOME_RUNNING with a dead owner is given as PARTIAL */
 };
