@@ -36,8 +36,8 @@ static void test_texts(void **state)
 		{"::ffff:10.0.0.1", "addr-1"},
 		{"02:00:5e:AA:bb:01 02-00-5e-aa-BB-01", "mac-1 mac-1"},
 		{"enx02005eaabb01 wlan0", "mac-1 wlan0"},
-		{"/home/me/x y", "path-1"},
-		{"see /home/me/x, /etc", "see path-1, path-2"},
+		{"/srv/me/x y", "path-1"},
+		{"see /srv/me/x, /etc", "see path-1, path-2"},
 		{"http://10.0.0.1/x", "http://addr-1/x"},
 		{"943 Mbit/s at 12:34:56, 2026-11-30T15:57:46Z",
 		 "943 Mbit/s at 12:34:56, 2026-11-30T15:57:46Z"},
@@ -79,7 +79,7 @@ static void test_whole_run(void **state)
 {
 	(void)state;
 	static const char *const gone[] = {"alpha", "beta",  "198.18", "02:00", "02005eaabb01",
-					   "/opt",  "/var/", "mail",   "/home", "example.org"};
+					   "/opt",  "/var/", "mail",   "/srv",  "example.org"};
 	struct model_run *r = private_run(), *back = NULL;
 	struct js_doc *doc = NULL;
 	struct buf b = {0};

@@ -28,8 +28,7 @@ static inline void full_head(struct model_run *r)
 	r->host[MODEL_NEAR] = (struct model_host){"{\"kernel\":\"6.1.0-13\",\"hostname\":\"pc\"}",
 						  "pc", "weir", "0.0.0"};
 	r->host[MODEL_FAR] = (struct model_host){NULL, "198.18.0.2", "iperf3", "3.12"};
-	r->source =
-		(struct model_source){"/home/user/mail.txt", "ab12", "iperf3", "3.12", 0, 99, 7};
+	r->source = (struct model_source){"/srv/user/mail.txt", "ab12", "iperf3", "3.12", 0, 99, 7};
 	r->exp = (struct model_experiment){.id = "e1",
 					   .factors = "cc",
 					   .plan = "ABBA",
