@@ -49,7 +49,7 @@ static int print_each(const struct show_cfg *c, const struct loaded *l, struct f
 {
 	int rc = 0;
 
-	fo->intervals = fo->live_rows = c->intervals;
+	fo->intervals = c->intervals;
 	fo->quiet = c->quiet;
 	for (size_t i = 0; i < l->n && rc >= 0; i++) {
 		if (i && !c->json && !c->quiet)

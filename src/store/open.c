@@ -111,11 +111,14 @@ static int is_ok(const struct val *cells, size_t n, void *arg, struct weir_err *
 	return err_set(e, WEIR_DB, EBADMSG, "%s: the database is damaged", s->path);
 }
 
-/* The file may be anybody's: the tables that lists stand on are checked first. */
+/* The file may be anybody's: the tables that lists stand on are checked first. Where it may be
+ * written, the last reader can tidy up -wal and -shm; a reader without that right leaves them. */
 static int open_read(struct store *s, unsigned flags, struct weir_err *e)
 {
-	int rc = store_sql_open(s->path, flags | SQL_READ, s->busy_ms, &s->q, e);
+	int rc = store_sql_open(s->path, flags, s->busy_ms, &s->q, e);
 
+	if (rc >= 0)
+		rc = store_sql_exec(s->q, "PRAGMA query_only=ON", e);
 	if (rc >= 0)
 		rc = store_schema_prepare(s->q, s->path, false, &s->version, e);
 	if (rc >= 0 && s->version > 0)
@@ -137,7 +140,7 @@ static int open_any_read(struct store *s, struct weir_err *e)
 		buf_printf(&wal, "%s-wal", s->path);
 		if (!wal.failed && access(wal.data, F_OK) < 0 && access(s->path, R_OK) == 0) {
 			store_sql_close(s->q);
-			rc = open_read(s, SQL_IMMUTABLE, e);
+			rc = open_read(s, SQL_READ | SQL_IMMUTABLE, e);
 		}
 		buf_fini(&wal);
 	}

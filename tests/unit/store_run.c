@@ -2,6 +2,17 @@
 /* A run that comes out of the store is the run that went in; lists, names, tags, removal. */
 #include "store_help.h"
 
+/* The last to close leaves one file. */
+static void assert_alone(const char *path)
+{
+	static const char *const more[] = {"-wal", "-shm", "-journal"};
+	char name[128];
+	for (size_t i = 0; i < ARRAY_LEN(more); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, more[i]);
+		assert_int_equal(access(name, F_OK), -1);
+	}
+}
+
 static void whole_run_by_put(void **state)
 {
 	struct fixture *f = *state;
@@ -15,7 +26,9 @@ static void whole_run_by_put(void **state)
 	store_close(s);
 	s = open_store(f->path, STORE_READ);
 	assert_stored(s, r);
+	assert_int_equal(store_sql_exec(s->q, "DELETE FROM runs", NULL), -EROFS);
 	store_close(s);
+	assert_alone(f->path);
 	model_run_free(r);
 }
 
