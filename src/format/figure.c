@@ -197,7 +197,8 @@ void format_value_put(struct buf *b, double v, const struct model_metric *m, int
 	bool whole = v == trunc(v);
 	if (whole && m->unit == UNIT_NONE && fabs(v) < 100000)
 		snprintf(text, sizeof(text), "%.0f", v + 0.0);
-	else if (whole && m->unit == UNIT_BYTE && m->kind == MODEL_GAUGE && fabs(v) < 10000)
+	else if (whole && m->unit == UNIT_BYTE && m->kind == MODEL_GAUGE &&
+		 fabs(v) < (digits > 4 ? 100000 : 10000))
 		snprintf(text, sizeof(text), "%.0f B", v + 0.0);
 	else
 		unit_format(text, sizeof(text), v, m->unit, digits);

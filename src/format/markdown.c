@@ -17,9 +17,11 @@ static void put_title(struct buf *out, const struct model_run *r, struct buf *w,
 {
 	buf_puts(out, "**weir ");
 	format_foreign(w, r->kind, unicode);
-	if (format_far_name(r, w, unicode))
-		buf_putc(out, ' ');
 	escaped(out, w);
+	if (format_far_name(r, w, unicode)) {
+		buf_putc(out, ' ');
+		escaped(out, w);
+	}
 	buf_puts(out, "**");
 	format_setting(r, w, unicode);
 	if (w->len) {

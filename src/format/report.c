@@ -396,6 +396,8 @@ bool format_all_grid(const struct model_run *r, struct format_grid *g, bool unic
 {
 	struct buf b = {0};
 	format_grid_init(g, 2);
+	format_grid_row(g, "figure");
+	format_grid_cell(g, "value");
 	for (size_t i = 0; i < r->n_sums; i++) {
 		const struct model_summary *s = &r->sums[i];
 		struct format_fig f = {s->metric, s->stat, s->state, s->bound,

@@ -12,7 +12,7 @@
 #define SUMS_MAX   1000 /* looked at for rows, of a kind without a table */
 #define LABEL_COLS 28
 #define RUN_COLS   23
-#define SHORT_ID   13 /* of a UUIDv7: its whole time, so that it names the run */
+#define SHORT_ID   8 /* of a UUIDv7's random end: what the list shows and `show` takes */
 
 struct table_row {
 	struct format_key key;
@@ -124,7 +124,8 @@ static void add_kind(struct table *t, const struct model_run *r)
 static void put_id(const struct model_run *r, struct buf *b, bool unicode)
 {
 	char id[SHORT_ID + 1];
-	snprintf(id, sizeof(id), "%.*s", SHORT_ID, r->id);
+	size_t n = strlen(r->id);
+	snprintf(id, sizeof(id), "%s", r->id + (n > SHORT_ID ? n - SHORT_ID : 0));
 	format_foreign(b, id, unicode);
 }
 
