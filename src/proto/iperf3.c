@@ -107,7 +107,7 @@ static int error_block(struct proto_session *s, struct weir_err *e)
 
 	proto_peer_name(s, peer, sizeof(peer));
 	if (proto_read(s, word, sizeof(word), deadline, -1) < 0)
-		return err_set(e, WEIR_PEER, EPROTO, "%s reported an error and closed", peer);
+		return err_set(e, WEIR_PEER, EREMOTEIO, "%s reported an error and closed", peer);
 	code = (int32_t)rd_be32(&rd);
 	rd = rd_init(word, sizeof(word));
 	os = proto_read(s, word, sizeof(word), deadline, -1) < 0 ? 0 : (int32_t)rd_be32(&rd);

@@ -19,6 +19,9 @@ struct weir_io {
 	struct buf in, out;
 	size_t used; /* bytes of `in` already given away as lines */
 	size_t seen; /* bytes of `in` searched for a newline */
+	/* Client: called when something was read while waiting to send; NULL: nothing is read. */
+	void (*meanwhile)(void *arg);
+	void *arg;
 };
 void weir_io_init(struct weir_io *io, int fd);
 void weir_io_fini(struct weir_io *io);
@@ -31,7 +34,7 @@ int weir_io_wait(struct weir_io *io, const char **line, size_t *n, int64_t deadl
 		 int stop_fd);
 /* Queues line + newline and sends what goes; waits (at most 10 s) only over the queue's bound. */
 int weir_io_put(struct weir_io *io, const char *line, size_t n);
-/* Sends all, reading meanwhile so that two full senders cannot block each other. */
+/* Sends all. */
 int weir_io_flush(struct weir_io *io, int64_t deadline_ns);
 
 /* ---- native: messages (weir_json.c) --------------------------------------------------- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines over the native control connection. Whoever has to wait for room to send keeps reading
- * meanwhile, so two ends that both have much to say cannot block each other; and every queue
- * has a bound, in bytes and in time.
+ * Lines over the native control connection. A client that has to wait for room to send keeps
+ * reading meanwhile, so two ends that both have much to say cannot block each other. A server
+ * does not: what it had read would no longer wake whoever polls its socket. Every queue has a
+ * bound, in bytes and in time.
  */
 #include <errno.h>
 #include <poll.h>
@@ -111,20 +112,21 @@ static int wait_io(const struct weir_io *io, short events, int64_t deadline_ns, 
 static int send_down_to(struct weir_io *io, size_t rest, int64_t deadline_ns)
 {
 	for (;;) {
+		/* With a full input nothing is read, so its readiness must not wake either. */
+		bool reads = io->meanwhile && io->in.len - io->used < IN_MAX;
 		int ret = send_some(io);
 
 		if (ret < 0 || io->out.len <= rest)
 			return ret;
-		/* With a full input nothing is read, so its readiness must not wake either. */
-		ret = wait_io(io, io->in.len - io->used < IN_MAX ? POLLIN | POLLOUT : POLLOUT,
-			      deadline_ns, -1);
+		ret = wait_io(io, reads ? POLLIN | POLLOUT : POLLOUT, deadline_ns, -1);
 		if (ret < 0)
 			return ret;
-		if (ret & (POLLIN | POLLHUP)) {
-			ret = weir_io_fill(io);
-			if (ret < 0 && ret != -EAGAIN)
-				return ret;
-		}
+		if (!reads || !(ret & (POLLIN | POLLHUP)))
+			continue;
+		ret = weir_io_fill(io);
+		if (ret < 0 && ret != -EAGAIN)
+			return ret;
+		io->meanwhile(io->arg);
 	}
 }
 

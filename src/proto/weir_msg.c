@@ -15,18 +15,6 @@ struct weir_state *weir_state_of(const struct proto_session *s)
 	return s->state;
 }
 
-int weir_state_new(struct proto_session *s, struct weir_err *e)
-{
-	struct weir_state *st = calloc(1, sizeof(*st));
-
-	if (!st)
-		return err_os(e, ENOMEM, "control connection");
-	weir_io_init(&st->io, s->ctl_fd);
-	weir_nonce_new(st->near_nonce);
-	s->state = st;
-	return 0;
-}
-
 /* ---- sending ------------------------------------------------------------------------ */
 
 int weir_put(struct proto_session *s, struct buf *b, struct weir_err *e)
@@ -116,6 +104,42 @@ static void pass_line(struct proto_session *s, const char *line, size_t n)
 	st->run_bytes += n;
 	if (s->on_line)
 		s->on_line(s->arg, line, n);
+}
+
+/* Takes what needs no answer from the front of what was read; the rest waits its turn. */
+static void pass_ready(void *arg)
+{
+	static const char pong[] = "{\"m\":\"pong\"";
+	struct proto_session *s = arg;
+	struct weir_io *io = &weir_state_of(s)->io;
+	size_t used = io->used, n;
+	const char *line;
+
+	while (weir_io_line(io, &line, &n) == 0) {
+		enum weir_line_kind kind = weir_line_kind(line, n);
+
+		if (kind == WEIR_LINE_RUN)
+			pass_line(s, line, n);
+		else if (n < sizeof(pong) || memcmp(line, pong, sizeof(pong) - 1) != 0)
+			break;
+		used = io->used;
+	}
+	io->used = io->seen = used;
+}
+
+int weir_state_new(struct proto_session *s, struct weir_err *e)
+{
+	struct weir_state *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return err_os(e, ENOMEM, "control connection");
+	weir_io_init(&st->io, s->ctl_fd);
+	if (s->role == PROTO_CLIENT)
+		st->io.meanwhile = pass_ready;
+	st->io.arg = s;
+	weir_nonce_new(st->near_nonce);
+	s->state = st;
+	return 0;
 }
 
 static int alien_err(const struct proto_session *s, const char *line, size_t n, struct weir_err *e)
