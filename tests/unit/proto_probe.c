@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* proto_dial against peers that are not what was hoped for: each is named. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <setjmp.h>
+#include "proto_util.h"
+
+enum act { ACT_ANSWER, ACT_ECHO, ACT_RESET, ACT_AFTER_LINE };
+
+struct fake {
+	int listen_fd;
+	enum act act;
+	const char *bytes;
+	size_t n;
+	char got[64];
+	size_t n_got;
+};
+
+static void *fake_run(void *arg)
+{
+	struct fake *f = arg;
+	struct linger now = {.l_onoff = 1};
+	int64_t deadline = clk_mono_ns() + 5 * NSEC_PER_SEC;
+	char waste[64];
+	int fd = accept(f->listen_fd, NULL, NULL);
+
+	if (fd < 0)
+		return arg;
+	if (net_read_full(fd, f->got, PROTO_COOKIE_LEN, deadline, -1) == 0)
+		f->n_got = PROTO_COOKIE_LEN;
+	if (f->act == ACT_AFTER_LINE) /* a web server: silent until a line is whole */
+		net_read_full(fd, waste, 2, deadline, -1);
+	if (f->act == ACT_ECHO)
+		net_write_full(fd, f->got, f->n_got, deadline, -1);
+	if (f->n)
+		net_write_full(fd, f->bytes, f->n, deadline, -1);
+	if (f->act == ACT_RESET)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	else if (f->bytes)
+		while (net_read_full(fd, waste, 1, deadline, -1) == 0)
+			;
+	close(fd);
+	return NULL;
+}
+
+static int dial(struct fake *f, const char *force, struct weir_err *e)
+{
+	struct flow_spec spec = {0};
+	struct flow_plan plan;
+	struct proto_session s = {.plan = &plan,
+				  .host = "127.0.0.1",
+				  .stop_fd = -1,
+				  .timeout_ns = 150 * NSEC_PER_MSEC};
+	struct net_addr addr;
+	pthread_t t;
+	int ret;
+
+	assert_int_equal(flow_plan_init(&plan, &spec, 1, 0), 0);
+	plan.duration_ns = NSEC_PER_SEC;
+	f->listen_fd = duo_listen(&addr);
+	s.port = net_addr_port(&addr);
+	assert_int_equal(pthread_create(&t, NULL, fake_run, f), 0);
+	ret = proto_dial(&s, force, e);
+	assert_true(ret < 0);
+	assert_int_equal(s.ctl_fd, -1);
+	assert_null(s.state);
+	assert_null(s.fds);
+	pthread_join(t, NULL);
+	close(f->listen_fd);
+	flow_plan_fini(&plan);
+	return ret;
+}
+
+#define BYTES(text) text, sizeof(text) - 1
+
+static void named_peers(void **state)
+{
+	static const struct {
+		enum act act;
+		const char *bytes;
+		size_t n;
+		const char *force;
+		int err;
+		const char *says;
+	} cases[] = {
+		{ACT_ANSWER, BYTES("HTTP/1.1 400 Bad Request\r\n"), NULL, EPROTO, "HTTP"},
+		{ACT_AFTER_LINE, BYTES("HTTP/1.1 400 Bad Request\r\n"), NULL, EPROTO, "HTTP"},
+		{ACT_AFTER_LINE, BYTES("<!DOCTYPE HTML>"), NULL, EPROTO, "HTTP"},
+		{ACT_ANSWER, BYTES("SSH-2.0-OpenSSH_9.2p1\r\n"), NULL, EPROTO, "SSH"},
+		{ACT_ANSWER, BYTES("\x15\x03\x01\x00\x02\x02\x46"), NULL, EPROTO, "TLS"},
+		{ACT_ANSWER, BYTES("220 mail ESMTP\r\n"), NULL, EPROTO, "mail or FTP"},
+		{ACT_ANSWER, BYTES("\xff\xfd\x18\xff\xfd\x20"), NULL, EPROTO, "telnet"},
+		{ACT_ANSWER, BYTES("\x1b[2Jhello"), NULL, EPROTO, "\\x1b[2Jhello"},
+		{ACT_ECHO, BYTES(""), NULL, EPROTO, "echo"},
+		{ACT_ANSWER, BYTES(""), NULL, ETIMEDOUT, "iperf 2"},
+		{ACT_ANSWER, NULL, 0, NULL, ECONNRESET, "closes it at once"},
+		{ACT_RESET, NULL, 0, NULL, ECONNRESET, "closes it at once"},
+		{ACT_ANSWER, BYTES("\xff"), NULL, EBUSY, "busy"},
+		{ACT_AFTER_LINE, BYTES("\x09"), NULL, EBUSY, "too late"},
+		{ACT_ANSWER, BYTES("\xfe\0\0\0\x8e\0\0\0\0"), NULL, EREMOTEIO, "login"},
+		{ACT_ANSWER, BYTES("\x09\xff"), NULL, EBUSY, "busy"},
+		{ACT_ANSWER, BYTES("\x09"), "weir", EPROTONOSUPPORT, "speaks iperf3, not weir"},
+		{ACT_ANSWER, BYTES("{\"m\":\"hello\"}\n"), "iperf3", EPROTONOSUPPORT,
+		 "speaks weir, not iperf3"},
+		{ACT_ANSWER, BYTES("{\"m\":\"error\",\"code\":\"busy\",\"msg\":\"full\"}\n"), NULL,
+		 EBUSY, "full"},
+		{ACT_ANSWER, BYTES("{\"some\":\"json\"}\n"), NULL, EPROTO, "no message"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fake f = {.act = cases[i].act, .bytes = cases[i].bytes, .n = cases[i].n};
+		struct weir_err e = {0};
+		int64_t start = clk_mono_ns();
+		int ret = dial(&f, cases[i].force, &e);
+
+		if (ret != -cases[i].err || !strstr(e.msg, cases[i].says))
+			print_message("case %zu: %d %s\n", i, ret, e.msg);
+		assert_non_null(strstr(e.msg, cases[i].says));
+		assert_int_equal(ret, -cases[i].err);
+		assert_int_equal(f.n_got, PROTO_COOKIE_LEN);
+		assert_int_equal(proto_cookie_is_native(f.got),
+				 !cases[i].force || strcmp(cases[i].force, "iperf3") != 0);
+		assert_true(clk_mono_ns() - start < 2 * NSEC_PER_SEC);
+	}
+}
+
+static void nobody(void **state)
+{
+	struct net_addr addr;
+	struct proto_session s = {.host = "127.0.0.1", .stop_fd = -1};
+	struct weir_err e = {0};
+
+	(void)state;
+	close(duo_listen(&addr));
+	s.port = net_addr_port(&addr);
+	assert_int_equal(proto_dial(&s, NULL, &e), -ECONNREFUSED);
+	assert_non_null(strstr(e.msg, "refuses"));
+	assert_int_equal(proto_dial(&s, "nosuch", &e), -EINVAL);
+	assert_int_equal(e.domain, WEIR_USAGE);
+}
+
+static void stopped(void **state)
+{
+	struct net_addr addr;
+	struct proto_session s = {.host = "127.0.0.1"};
+	struct weir_err e = {0};
+	int listen_fd = duo_listen(&addr), pair[2];
+
+	(void)state;
+	assert_int_equal(pipe(pair), 0);
+	assert_int_equal(write(pair[1], "x", 1), 1);
+	s.stop_fd = pair[0];
+	s.port = net_addr_port(&addr);
+	assert_int_equal(proto_dial(&s, NULL, &e), -ECANCELED);
+	close(pair[0]);
+	close(pair[1]);
+	close(listen_fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(named_peers),
+		cmocka_unit_test(nobody),
+		cmocka_unit_test(stopped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
