@@ -99,7 +99,7 @@ weir()
 @test "show --table has a column a run" {
 	weir show last last --table
 	[ "$status" -eq 0 ]
-	[[ "${lines[0]}" == *"01a22d2d"*"01a22d2d"* ]]
+	[[ "${lines[0]}" == *"06070809"*"06070809"* ]]
 }
 
 @test "export in every form, also to a file" {
