@@ -194,7 +194,17 @@ static void add_cell(struct format_grid *g, struct buf *cell)
 	buf_clear(cell);
 }
 
-/* Columns from..to of all rows. */
+static bool row_used(const struct table_row *row, const struct table *t, size_t from, size_t to)
+{
+	struct buf cell = {0};
+	for (size_t k = from; k < to; k++)
+		put_fig(row, t->runs[k], &cell, false);
+	bool used = cell.len > 0;
+	buf_fini(&cell);
+	return used;
+}
+
+/* Columns from..to of all rows that say something there. */
 static void put_block(const struct table *t, size_t from, size_t to, const struct format_opts *o,
 		      struct buf *b)
 {
@@ -209,6 +219,8 @@ static void put_block(const struct table *t, size_t from, size_t to, const struc
 		}
 	}
 	for (size_t i = 0; i < t->n; i++) {
+		if (!row_used(&t->row[i], t, from, to))
+			continue;
 		format_grid_row(&g, t->row[i].label);
 		for (size_t k = from; k < to; k++) {
 			put_fig(&t->row[i], t->runs[k], &cell, o->unicode);

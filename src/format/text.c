@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define ROW_HEADS   8
+#define INTERVAL    15 /* columns of "10.143-10.145 s" */
 #define SPARK_MOST  24
 #define SPARK_LINE  60 /* on a line of its own */
 #define SPARK_LEAST 8
@@ -163,7 +164,7 @@ static void put_head(struct text *t, const struct model_run *r)
 {
 	struct buf *b = t->base.out;
 	struct heads h = heads_of(format_layout(r->kind));
-	buf_printf(b, "%-*s", FORMAT_LABEL, "interval");
+	buf_printf(b, "%-*s", INTERVAL, "interval");
 	if (t->shape.dirs)
 		buf_puts(b, " dir ");
 	if (t->shape.flows)
@@ -200,7 +201,7 @@ static void put_row(struct text *t, const struct model_run *r, const struct mode
 	const struct model_axis *a = tick->axis < r->n_axes ? r->axes[tick->axis] : NULL;
 	int64_t origin = a && a->part < r->n_parts ? r->parts[a->part].t0 : 0;
 	format_interval(&cell, tick->t0, tick->t1, origin);
-	buf_printf(b, "%-*s", FORMAT_LABEL, cell.data ? cell.data : "");
+	buf_printf(b, "%-*s", INTERVAL, cell.data ? cell.data : "");
 	if (t->shape.dirs)
 		buf_printf(b, " %-4s", format_dir_name(g->dir));
 	if (t->shape.flows && g->flow >= 0)
