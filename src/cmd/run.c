@@ -320,7 +320,9 @@ static int read_psk(struct runner *r, struct weir_err *e)
 static void open_store(struct runner *r)
 {
 	struct cmd_db_cfg *db = (void *)((char *)r->cfg + db_cfg_at(r->m));
-	struct store_cfg cfg = {.mode = STORE_WRITE, .cap_bytes = r->c->store_cap};
+	struct store_cfg cfg = {.mode = STORE_WRITE,
+				.cap_bytes = r->c->store_cap,
+				.headline = format_headline};
 	struct weir_err e = {0};
 	char *path;
 

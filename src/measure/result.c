@@ -25,7 +25,10 @@ int measure_value(struct model_run *run, uint32_t part, const char *metric, stru
 				  .prov = prov,
 				  .value = v};
 
-	return s.metric ? model_add_summary(run, &s) : -EINVAL;
+	if (!s.metric)
+		return -EINVAL;
+	s.resolution = s.metric->resolution;
+	return model_add_summary(run, &s);
 }
 
 /* What one direction of this end moved, summed over its flows. */

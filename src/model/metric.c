@@ -15,6 +15,9 @@
 	{                                                                          \
 		name, UNIT_##unit, MODEL_GAUGE, MODEL_##better, MODEL_##type, help \
 	}
+/* A gauge that its source tells in whole steps: the kernel's round-trip times are microseconds. */
+#define STEPS(name, step, unit, better, type, help)                                                \
+	{name, UNIT_##unit, MODEL_GAUGE, MODEL_##better, MODEL_##type, help, step}
 #define RATE(name, unit, better, type, help)                                      \
 	{                                                                         \
 		name, UNIT_##unit, MODEL_RATE, MODEL_##better, MODEL_##type, help \
@@ -32,11 +35,11 @@ static const struct model_metric metrics[] = {
 	COUNTER("tcp.retransmits", NONE, LOWER, U64, "segments sent again"),
 	GAUGE("tcp.retransmit_share", RATIO, LOWER, F64, "segments sent again as share of all data segments sent"),
 	COUNTER("tcp.segments", NONE, NEITHER, U64, "data segments sent"),
-	GAUGE("tcp.rtt", SECOND, LOWER, F64, "smoothed round-trip time of the connection"),
-	GAUGE("tcp.rtt_idle", SECOND, LOWER, F64, "round-trip time before the load"),
-	GAUGE("tcp.rtt_loaded", SECOND, LOWER, F64, "round-trip time under load"),
-	GAUGE("tcp.rttvar", SECOND, LOWER, F64, "variation of the round-trip time, as TCP smooths it"),
-	GAUGE("tcp.min_rtt", SECOND, LOWER, F64, "smallest round-trip time that TCP has seen lately"),
+	STEPS("tcp.rtt", 1e-6, SECOND, LOWER, F64, "smoothed round-trip time of the connection"),
+	STEPS("tcp.rtt_idle", 1e-6, SECOND, LOWER, F64, "round-trip time before the load"),
+	STEPS("tcp.rtt_loaded", 1e-6, SECOND, LOWER, F64, "round-trip time under load"),
+	STEPS("tcp.rttvar", 1e-6, SECOND, LOWER, F64, "variation of the round-trip time, as TCP smooths it"),
+	STEPS("tcp.min_rtt", 1e-6, SECOND, LOWER, F64, "smallest round-trip time that TCP has seen lately"),
 	GAUGE("tcp.cwnd", BYTE, NEITHER, I64, "congestion window"),
 	GAUGE("tcp.ssthresh", BYTE, NEITHER, I64, "slow-start threshold"),
 	GAUGE("tcp.snd_wnd", BYTE, NEITHER, I64, "window that the receiver offers"),

@@ -32,6 +32,7 @@ struct model_metric {
 	enum model_better better;
 	enum model_col_type type; /* how columns of it are stored */
 	const char *help;
+	double resolution; /* smallest step that its source tells, base unit; 0 = not stated */
 };
 /* By name; NULL if not in the table (see model_run_metric for ext.*). */
 const struct model_metric *model_metric(const char *name);
@@ -256,7 +257,9 @@ enum model_verdict_outcome {
 	VERDICT_NEGLIGIBLE,
 	VERDICT_EQUIVALENT,
 	VERDICT_INCONCLUSIVE,
-	VERDICT_NONE
+	VERDICT_NONE,
+	/* Unordered runs of one session a side differ; the change may not be why. */
+	VERDICT_SESSIONS
 };
 struct model_verdict {
 	const char **inputs; /* run ids */
@@ -439,7 +442,7 @@ void model_ndjson_reader_free(struct model_ndjson_reader *rd);
 /* Replaces host names, addresses, MACs and paths in place, consistently within the run. */
 void model_anonymise(struct model_run *r);
 
-/* ---- statistics (stats.c) --------------------------------------------------- */
+/* ---- statistics: dist.c, rng.c, stats.c, rank.c, perm.c, series.c ------------- */
 
 struct model_stats {
 	size_t n;
@@ -447,6 +450,214 @@ struct model_stats {
 };
 /* stddev with n - 1 (0 for n < 2); all 0 for n = 0; median NaN when out of memory. */
 struct model_stats model_stats(const double *x, size_t n);
+
+/* Distributions; a quantile is NaN outside 0 < p < 1. Relative error under 1e-9. */
+double model_norm_cdf(double z);
+double model_norm_quantile(double p);
+double model_t_cdf(double t, double df);
 double model_t_quantile(double p, double df); /* Student's t, 0 < p < 1, df >= 1; error < 1e-8 */
+double model_f_cdf(double f, double df1, double df2);
+double model_f_quantile(double p, double df1, double df2);
+
+/* PCG32 (O'Neill 2014), so that a verdict is the same wherever it is computed. */
+struct model_rng {
+	uint64_t state, inc;
+};
+void model_rng_seed(struct model_rng *r, uint64_t seed, uint64_t stream);
+uint32_t model_rng_u32(struct model_rng *r);
+uint32_t model_rng_below(struct model_rng *r, uint32_t n); /* 0..n-1, unbiased; n > 0 */
+double model_rng_unit(struct model_rng *r);                /* (0, 1) */
+double model_rng_normal(struct model_rng *r);
+
+/* An estimate with its standard error, on whatever scale the values have. */
+struct model_t {
+	double d, se, df; /* df 0 = no spread is known (one value a side) */
+};
+struct model_t model_welch(const double *a, size_t na, const double *b, size_t nb);
+struct model_t model_one_sample(const double *d, size_t n);
+double model_t_p(const struct model_t *t); /* two-sided, of d = 0; NaN when df is 0 */
+/* Schuirmann's two one-sided tests of |d| < limit: the larger p. */
+double model_tost_p(const struct model_t *t, double limit);
+/* Half the width of the interval at that confidence; NaN when df is 0. */
+double model_t_half(const struct model_t *t, double conf);
+
+/* Permutation of the difference of means: exact up to MODEL_PERM_EXACT arrangements, else
+ * MODEL_PERM_SAMPLES random ones. p NaN when out of memory. */
+#define MODEL_PERM_EXACT   200000
+#define MODEL_PERM_SAMPLES 100000
+struct model_perm {
+	double p;
+	bool exact;
+	double least; /* the smallest p that this design can reach */
+};
+struct model_perm model_perm_two(const double *a, size_t na, const double *b, size_t nb,
+				 struct model_rng *rng);
+struct model_perm model_perm_signs(const double *d, size_t n, struct model_rng *rng);
+
+/* Mann-Whitney U of b over a, mid-ranks; two-sided p, exact without ties up to 20 a side. */
+struct model_rank {
+	double stat, p;
+	bool exact;
+};
+struct model_rank model_mann_whitney(const double *a, size_t na, const double *b, size_t nb);
+/* Kendall's S of x against its place: tau-a in stat; two-sided p, exact for n <= 10 without ties. */
+struct model_rank model_kendall(const double *x, size_t n);
+/* The median of all b_j - a_i (Hodges and Lehmann 1963); NaN when out of memory. */
+double model_hodges_lehmann(const double *a, size_t na, const double *b, size_t nb);
+/* Modified z over 3.5 (Iglewicz and Hoaglin): marks each, returns how many. mark may be NULL. */
+size_t model_outliers(const double *x, size_t n, bool *mark);
+/* Holm's adjusted p in place; NaN stays and counts as a test. `more` = tests beside these. */
+void model_holm(double *p, size_t n, size_t more);
+
+double model_autocorr(const double *x, size_t n);   /* lag 1 */
+double model_n_effective(const double *x, size_t n); /* AR(1), 1..n */
+/* Pettitt 1979: the most likely change. at = first index after it. */
+struct model_change {
+	double k, p; /* p as Pettitt's approximation, at most 1 */
+	size_t at;
+	bool found; /* p of the rule below is under alpha */
+};
+/* The p that decides is that of the effective size, from the autocorrelation within the two
+ * segments (a sawtooth is no change). alpha is the caller's: 0.05 / number of runs. */
+struct model_change model_pettitt(const double *x, size_t n, double alpha);
+
+/* ---- verdict: effect.c, power.c, verdict.c, reason.c, wording.c ---------------- */
+
+/* What qualifies a verdict or forbids it. A set of them is a bit mask (MODEL_R). */
+enum model_reason {
+	/* gates: no verdict */
+	REASON_MISSING_SIDE,
+	REASON_NEGATIVE,
+	REASON_NOT_A_NUMBER,
+	REASON_SAME_DATA,
+	REASON_SAME_RUN, /* the caller's: both sides come from one run */
+	REASON_UNITS,    /* the caller's */
+	REASON_REQUEST,  /* the caller's: direction, streams, protocol or block size differ */
+	REASON_DURATION, /* over 20 % apart */
+	REASON_SHORT,    /* under 1 s */
+	REASON_STALLED,  /* over 5 % of the intervals without a byte */
+	REASON_DRIFT,    /* unordered runs that drift */
+	REASON_MEMORY,
+	/* why it is inconclusive */
+	REASON_FEW_RUNS,
+	REASON_INTERVALS,
+	REASON_PERMUTATION,
+	REASON_FLOOR,
+	REASON_HOLM,
+	REASON_FEW_BLOCKS,
+	/* qualifiers */
+	REASON_FLOOR_OVER_MARGIN,
+	REASON_SESSIONS, /* unordered, one session a side */
+	REASON_ONE_DRIFTS,
+	REASON_CHANGE_POINT,
+	REASON_SOME_STALLS,
+	REASON_LINE_RATE,
+	REASON_BOUND_BY_LINE, /* only the better side: the ratio is a lower bound */
+	REASON_OUTLIER,
+	REASON_ZERO_VARIANCE,
+	REASON_ZEROS,
+	REASON_UNBLOCKED, /* runs that no block holds were left out of the difference */
+	REASON_BETTER_ASSUMED,
+	REASON_NUM
+};
+#define MODEL_R(reason)    (UINT64_C(1) << (reason))
+#define MODEL_REASON_GATES (MODEL_R(REASON_FEW_RUNS) - 1)
+struct model_reason_row {
+	const char *code; /* "few-runs", stable */
+	const char *text; /* a clause for people */
+};
+const struct model_reason_row *model_reason(enum model_reason r);
+
+/* How the runs were arranged, which decides what is compared with what. */
+enum model_design {
+	DESIGN_AUTO,      /* blocks if given or if one sequence alternates; else unordered */
+	DESIGN_UNORDERED, /* Welch; `order` counts within a side */
+	DESIGN_PAIRED,    /* a[i] with b[i] */
+	DESIGN_BLOCKED,   /* by `block` or `order` */
+	DESIGN_SESSIONS,  /* only as an answer: the session is the unit */
+};
+extern const char *const model_design_names[];
+
+struct model_side {
+	const char *name;
+	const double *x; /* one value a run */
+	size_t n;
+	const int64_t *block;   /* of each run, or NULL */
+	const int64_t *order;   /* place in time, over both sides or within this one; or NULL */
+	const int64_t *session; /* boot, connection; or NULL = unknown */
+	bool intervals;         /* values are intervals of one run */
+	double seconds;         /* measured time of a run; 0 = unknown */
+	double stalled;         /* share of intervals without a byte */
+	size_t changed;         /* runs with a change point inside */
+};
+struct model_judge_cfg {
+	enum model_better better;
+	double margin; /* equivalence: ratio in (1/(1+margin), 1+margin); 0 = MODEL_MARGIN */
+	double floor;  /* noise floor of this testbed, as ratio - 1; 0 = unknown */
+	size_t floor_n;      /* A/A effects behind it; 0 = 12 */
+	bool floor_sessions; /* they were taken across sessions */
+	enum model_design design;
+	bool sequential;   /* looked at after every block: 96.5 % interval */
+	double ceiling;    /* line rate in the metric's unit; 0 = unknown */
+	double resolution; /* smallest step of a value; 0 = unknown */
+	uint64_t found;    /* reasons that the caller knows of */
+	uint64_t seed;     /* of sampled permutations */
+};
+#define MODEL_MARGIN 0.02
+
+struct model_judgement {
+	enum model_verdict_outcome outcome;
+	uint64_t reasons; /* MODEL_R mask */
+	enum model_design design;
+	enum model_better better;
+	size_t n_a, n_b;     /* runs */
+	size_t units;        /* blocks, sessions of the smaller side, or runs of it */
+	double a, b;         /* geometric means (of value + shift, minus shift) */
+	double effect;       /* b / a - 1; NaN without a verdict */
+	double lo, hi, conf; /* interval of it; NaN when the spread is unknown */
+	struct model_t t;    /* on the log scale */
+	double noise;        /* run-to-run s.d. of the logs; NaN when unknown */
+	double p_t, p_adj;   /* p_adj = after Holm */
+	struct model_perm perm;
+	double p_eq, p_mw;
+	double robust;              /* Hodges-Lehmann, ratio - 1 */
+	double margin, floor;       /* as applied */
+	double mde, mde_lo, mde_hi; /* detectable by these runs with this rule; hi may be infinite */
+	double explain; /* run-to-run noise, as s.d. of the logs, at which the effect is chance */
+	size_t need;    /* pairs that would settle it at the noise seen; 0 = unknown or settled */
+	double settle6, settle12; /* noise up to which 6 and 12 pairs would settle this effect */
+	size_t outliers;
+};
+/* Never fails: what cannot be judged is VERDICT_NONE with its reasons. */
+void model_judge(const struct model_judge_cfg *cfg, const struct model_side *a,
+		 const struct model_side *b, struct model_judgement *out);
+
+/*
+ * Several metrics, or several sides against one: Holm on the t p-values. The primary (an index,
+ * or -1) is tested by itself; the others among themselves. `more` = tests made beside these.
+ */
+void model_judge_family(struct model_judgement *j, size_t n, int primary, size_t more);
+
+/* One or two sentences. Names as in the sides; unit of the metric, UNIT_NONE for bare values. */
+void model_judgement_text(const struct model_judgement *j, const char *metric, const char *name_a,
+			  const char *name_b, struct buf *b);
+/* Outcome, effect, interval, n, margin, reasons …: members of the object that w is in. */
+void model_judgement_json(const struct model_judgement *j, struct jw *w);
+
+/* ---- planning (power.c); effects and noise on the log scale -------------------- */
+
+/* The noise floor from A/A effects (logs): t(.975, n) times their rms. NaN for n = 0. */
+double model_noise_floor(const double *aa, size_t n);
+/*
+ * The smallest effect that the whole rule (interval, permutation, floor) finds with about 80 %
+ * power: K pairs whose differences have the s.d. sd. Infinite under 6 pairs.
+ */
+double model_mde_pairs(size_t pairs, double sd, double floor, double alpha);
+double model_mde_two(size_t na, size_t nb, double sd, double floor, double alpha);
+/* Pairs that detect an effect, and pairs that show equivalence within a limit if there is no
+ * effect; 0 when more than MODEL_PAIRS_MAX. */
+#define MODEL_PAIRS_MAX 10000
+size_t model_pairs_to_detect(double effect, double sd, double floor, double alpha);
+size_t model_pairs_to_equal(double limit, double sd);
 
 #endif
