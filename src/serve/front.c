@@ -317,11 +317,13 @@ int serve_front(const struct serve_cfg *cfg, int take_listener, serve_body *body
 	int r;
 
 	serve_limits_fill(&f.lim, cfg->public_mode, cfg->one_off);
+	serve_prompt(true);
 	r = front_init(&f);
 	if (r >= 0)
 		r = run(&f);
 	if (r < 0)
 		err_os(e, -r, "serving");
 	front_fini(&f);
+	serve_prompt(false);
 	return r;
 }

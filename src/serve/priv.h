@@ -153,6 +153,8 @@ serve_body serve_child_body;
 
 /* Signals, descriptors and the parent's death; keep: descriptors that stay open beside 0 to 2. */
 int serve_child_settle(pid_t parent, int null_fd, const int *keep, size_t n);
+/* On: this thread is run soon and briefly, for the same share of the processor; off: as usual. */
+void serve_prompt(bool on);
 
 /* ---- log lines (line.c) ----------------------------------------------------------------- */
 
