@@ -23,7 +23,7 @@ struct column {
 	uint8_t size;  /* bytes of the field */
 	uint16_t off;  /* in struct net_flow_sample */
 	int need;      /* length of TCP_INFO that has the field; 0 = not of TCP_INFO */
-	double scale;  /* to the base unit, for real-valued columns */
+	double per;    /* units of the field in one base unit; division keeps decimals exact */
 };
 
 #define OFF(field)  offsetof(struct net_flow_sample, field)
@@ -32,10 +32,10 @@ struct column {
 	{                                                      \
 		name, views, op, SIZE(field), OFF(field), 0, 1 \
 	}
-#define TCPI(name, op, field, scale)                                                 \
-	{                                                                            \
-		name, VIEW_SENDER, op, SIZE(info.field), OFF(info.field),            \
-			(int)(OFF(info.field) - OFF(info) + SIZE(info.field)), scale \
+#define TCPI(name, op, field, per)                                                 \
+	{                                                                          \
+		name, VIEW_SENDER, op, SIZE(info.field), OFF(info.field),          \
+			(int)(OFF(info.field) - OFF(info) + SIZE(info.field)), per \
 	}
 
 static const struct column columns[] = {
@@ -45,19 +45,19 @@ static const struct column columns[] = {
 	TCPI("tcp.segments", OP_DELTA, data_segs_out, 1),
 	TCPI("tcp.delivered_ce", OP_DELTA, delivered_ce, 1),
 	TCPI("tcp.bytes_acked", OP_DELTA, bytes_acked, 1),
-	TCPI("tcp.rtt", OP_VALUE, rtt_us, 1e-6),
-	TCPI("tcp.rttvar", OP_VALUE, rttvar_us, 1e-6),
-	TCPI("tcp.min_rtt", OP_VALUE, min_rtt_us, 1e-6),
+	TCPI("tcp.rtt", OP_VALUE, rtt_us, 1e6),
+	TCPI("tcp.rttvar", OP_VALUE, rttvar_us, 1e6),
+	TCPI("tcp.min_rtt", OP_VALUE, min_rtt_us, 1e6),
 	TCPI("tcp.cwnd", OP_MSS, snd_cwnd, 1),
 	TCPI("tcp.ssthresh", OP_MSS, snd_ssthresh, 1),
 	TCPI("tcp.snd_wnd", OP_VALUE, snd_wnd, 1),
 	TCPI("tcp.mss", OP_VALUE, snd_mss, 1),
 	TCPI("tcp.pmtu", OP_VALUE, pmtu, 1),
-	TCPI("tcp.delivery_rate", OP_VALUE, delivery_rate, 8),
-	TCPI("tcp.pacing_rate", OP_VALUE, pacing_rate, 8),
-	TCPI("tcp.busy_time", OP_DELTA, busy_time_us, 1e-6),
-	TCPI("tcp.rwnd_limited", OP_DELTA, rwnd_limited_us, 1e-6),
-	TCPI("tcp.sndbuf_limited", OP_DELTA, sndbuf_limited_us, 1e-6),
+	TCPI("tcp.delivery_rate", OP_VALUE, delivery_rate, 0.125),
+	TCPI("tcp.pacing_rate", OP_VALUE, pacing_rate, 0.125),
+	TCPI("tcp.busy_time", OP_DELTA, busy_time_us, 1e6),
+	TCPI("tcp.rwnd_limited", OP_DELTA, rwnd_limited_us, 1e6),
+	TCPI("tcp.sndbuf_limited", OP_DELTA, sndbuf_limited_us, 1e6),
 	TCPI("tcp.reordering", OP_VALUE, reordering, 1),
 	TCPI("tcp.lost", OP_VALUE, lost, 1),
 	TCPI("tcp.notsent", OP_VALUE, notsent_bytes, 1),
@@ -137,7 +137,7 @@ static bool column_value(const struct column *c, const struct net_flow_sample *n
 		v->i = raw > INT64_MAX ? INT64_MAX : (int64_t)raw;
 		break;
 	case MODEL_F64:
-		v->f = (double)raw * c->scale;
+		v->f = (double)raw / c->per;
 		break;
 	}
 	return true;
