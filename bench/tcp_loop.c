@@ -10,6 +10,7 @@
  *            -W WORKERS  -i SECONDS (interval bounds)  -x write|sendfile|zerocopy  -C CC
  */
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -85,7 +86,10 @@ static int open_all(const struct args *a, int *fds, struct weir_err *e)
 static void bare(const struct args *a, int fd, struct result *r)
 {
 	size_t len = a->spec.len ? a->spec.len : a->send ? 256 << 10 : 128 << 10;
-	int lowat = 512 << 10, flags = a->send ? MSG_NOSIGNAL : a->spec.rx_trunc ? MSG_TRUNC : 0;
+	int lowat = 512 << 10, unsent = 256 << 10,
+	    flags = a->send            ? MSG_NOSIGNAL
+		    : a->spec.rx_trunc ? MSG_TRUNC
+				       : 0;
 	int64_t start = clk_mono_ns(), end = start + a->time_ns;
 	char *buf = malloc(len);
 	ssize_t n = 1;
@@ -94,6 +98,8 @@ static void bare(const struct args *a, int fd, struct result *r)
 		return;
 	if (a->send)
 		clk_random(buf, len);
+	if (a->send)
+		setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 	else
 		setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &lowat, sizeof(lowat));
 	while (n > 0 && (!a->send || clk_mono_ns() < end)) {

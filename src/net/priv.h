@@ -24,6 +24,7 @@ int net_wait(int fd, short events, int64_t deadline_ns, int stop_fd);
 /* ---- thread.c ---- */
 /* A named thread with a small stack and all signals blocked; cpu -1 = anywhere. */
 int net_thread_start(pthread_t *t, const char *name, int cpu, void *(*fn)(void *), void *arg);
+void net_thread_short_slice(void); /* of the calling thread: to be on time */
 /* CPUs this thread may run on, at most max of them listed (out may be NULL); at least 1. */
 size_t net_allowed_cpus(int *out, size_t max);
 

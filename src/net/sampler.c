@@ -149,6 +149,7 @@ static void *sampler_main(void *arg)
 {
 	struct net_sampler *s = arg;
 
+	net_thread_short_slice();
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		int64_t deadline, now = clk_mono_ns();
