@@ -14,6 +14,8 @@
 
 #define SERVER_GRACE_NS    (40 * NSEC_PER_SEC) /* iperf3's own margin over the agreed time */
 #define DRAIN_NS           NSEC_PER_SEC
+#define DRAIN_IDLE_NS      (100 * NSEC_PER_MSEC)
+#define DRAIN_LOOK_NS      NSEC_PER_MSEC
 #define PING_NS            (100 * NSEC_PER_MSEC)
 #define SERVER_INTERVAL_NS NSEC_PER_SEC /* for clients that do not say theirs */
 
@@ -364,11 +366,54 @@ static int run_loop(struct session *s)
 
 /* ---- ending --------------------------------------------------------------------- */
 
-/* Data of a byte-counted test may still be on its way when the end is announced. */
+static uint64_t received(const struct session *s)
+{
+	struct net_flow_sample f;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->plan->n; i++) {
+		if (s->flows[i].sender)
+			continue;
+		net_engine_sample(s->en, i, &f);
+		sum += f.bytes;
+	}
+	return sum;
+}
+
+/* What a client that counts will have sent in all; 0 = not known. */
+static uint64_t counted(const struct session *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; s->ps->far_sent && i < s->plan->n; i++)
+		sum += s->flows[i].sender ? 0 : s->ps->far_sent[i];
+	return sum              ? sum
+	       : s->plan->bytes ? s->plan->bytes
+				: s->plan->blocks * s->plan->flows[0].len;
+}
+
+/* Data of a counted test may still be on its way when the end is announced. Once nothing comes
+ * any more it is lost: waiting on would only make the rate wrong. */
 static void drain_counted(struct session *s)
 {
-	if (s->peer_ended && s->plan->bytes && !is_client(s))
-		net_engine_drain(s->en, NULL, clk_mono_ns() + DRAIN_NS);
+	int64_t now = clk_mono_ns(), end = now + DRAIN_NS, idle_end = now + DRAIN_IDLE_NS;
+	uint64_t want = counted(s), got = received(s), was;
+
+	if (is_client(s) || !s->peer_ended || s->plan->omit_ns > 0 ||
+	    !(s->plan->bytes || s->plan->blocks))
+		return;
+	while (got < want && now < end && now < idle_end) {
+		int64_t look_end = now + DRAIN_LOOK_NS;
+
+		net_engine_drain(s->en, NULL, look_end);
+		was = got;
+		got = received(s);
+		now = clk_mono_ns();
+		if (got > was)
+			idle_end = now + DRAIN_IDLE_NS;
+		else if (now < look_end) /* every stream has ended */
+			break;
+	}
 }
 
 static int end_load(struct session *s)
@@ -479,6 +524,8 @@ static int exchange(struct session *s, struct proto_result *theirs, struct weir_
 		rc = -ECANCELED;
 	if (rc >= 0 && is_client(s))
 		rc = s->ps->proto->end(s->ps, &mine, e);
+	/* iperf3 reads whole blocks: without an end of the stream it would wait for the rest of one. */
+	net_engine_finish_senders(s->en);
 	if (rc >= 0)
 		rc = s->ps->proto->exchange(s->ps, &mine, theirs, e);
 	proto_result_fini(&mine);
