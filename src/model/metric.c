@@ -7,20 +7,22 @@
 
 #include <string.h>
 
-#define COUNTER(name, unit, better, type, help)                                      \
-	{                                                                            \
-		name, UNIT_##unit, MODEL_COUNTER, MODEL_##better, MODEL_##type, help \
+#define COUNTER(name, unit, better, type, help)                                         \
+	{                                                                               \
+		name, UNIT_##unit, MODEL_COUNTER, MODEL_##better, MODEL_##type, help, 0 \
 	}
-#define GAUGE(name, unit, better, type, help)                                      \
-	{                                                                          \
-		name, UNIT_##unit, MODEL_GAUGE, MODEL_##better, MODEL_##type, help \
+#define GAUGE(name, unit, better, type, help)                                         \
+	{                                                                             \
+		name, UNIT_##unit, MODEL_GAUGE, MODEL_##better, MODEL_##type, help, 0 \
 	}
 /* A gauge that its source tells in whole steps: the kernel's round-trip times are microseconds. */
-#define STEPS(name, step, unit, better, type, help)                                                \
-	{name, UNIT_##unit, MODEL_GAUGE, MODEL_##better, MODEL_##type, help, step}
-#define RATE(name, unit, better, type, help)                                      \
-	{                                                                         \
-		name, UNIT_##unit, MODEL_RATE, MODEL_##better, MODEL_##type, help \
+#define STEPS(name, step, unit, better, type, help)                                      \
+	{                                                                                \
+		name, UNIT_##unit, MODEL_GAUGE, MODEL_##better, MODEL_##type, help, step \
+	}
+#define RATE(name, unit, better, type, help)                                         \
+	{                                                                            \
+		name, UNIT_##unit, MODEL_RATE, MODEL_##better, MODEL_##type, help, 0 \
 	}
 
 /* clang-format off */
