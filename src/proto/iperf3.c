@@ -238,7 +238,7 @@ static int send_results(struct proto_session *s, const struct proto_result *mine
 static int get_results(struct proto_session *s, struct proto_result *theirs, int64_t deadline,
 		       struct weir_err *e)
 {
-	size_t max = PROTO_RESULTS_BASE + s->plan->n * PROTO_RESULTS_PER_FLOW, n;
+	size_t max = PROTO_RESULTS_BASE + s->plan->n * PROTO_RESULTS_PER_FLOW, n = 0;
 	char *text;
 	int ret = get_json(s, max, deadline, -1, &text, &n, "reading its results", e);
 
