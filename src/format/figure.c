@@ -189,6 +189,17 @@ struct format_fig format_fig(const struct model_run *r, const struct format_key 
 				   .resolution = s->resolution};
 }
 
+/* Digits of a value that is known in steps of `resolution`. */
+static int known_digits(double v, double resolution, int digits)
+{
+	double steps = resolution > 0 ? fabs(v) / resolution : 0;
+	if (!(steps > 0))
+		return digits;
+	/* A hair over: 310 us in steps of 1 us are 310 steps, not 309.99. */
+	int known = steps < 10 ? 1 : (int)floor(log10(steps * (1 + 1e-9))) + 1;
+	return known < digits ? known : digits;
+}
+
 /* Counts are exact while they are short; everything else has its significant digits. */
 void format_value_put(struct buf *b, double v, const struct model_metric *m, int digits,
 		      bool unicode)
@@ -201,18 +212,8 @@ void format_value_put(struct buf *b, double v, const struct model_metric *m, int
 		 fabs(v) < (digits > 4 ? 100000 : 10000))
 		snprintf(text, sizeof(text), "%.0f B", v + 0.0);
 	else
-		unit_format(text, sizeof(text), v, m->unit, digits);
+		unit_format(text, sizeof(text), v, m->unit, known_digits(v, m->resolution, digits));
 	format_words(b, text, unicode);
-}
-
-/* Digits of a value that is known in steps of `resolution`. */
-static int known_digits(const struct format_fig *f, int digits)
-{
-	double steps = f->resolution > 0 ? fabs(f->value) / f->resolution : 0;
-	if (!(steps > 0))
-		return digits;
-	int known = steps < 10 ? 1 : (int)floor(log10(steps)) + 1;
-	return known < digits ? known : digits;
 }
 
 void format_fig_put(struct buf *b, const struct format_fig *f, int digits, bool unicode)
@@ -225,5 +226,6 @@ void format_fig_put(struct buf *b, const struct format_fig *f, int digits, bool 
 	}
 	if ((unsigned)f->bound < ARRAY_LEN(signs))
 		format_words(b, signs[f->bound], unicode);
-	format_value_put(b, f->value, f->metric, known_digits(f, digits), unicode);
+	format_value_put(b, f->value, f->metric, known_digits(f->value, f->resolution, digits),
+			 unicode);
 }

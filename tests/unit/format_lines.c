@@ -179,6 +179,10 @@ static void digits_as_far_as_known(void **state)
 	figure(&f, "12345");
 	f.metric = NULL;
 	figure(&f, "unknown");
+	f = (struct format_fig){.metric = model_metric("tcp.rtt"), .value = 57e-6};
+	figure(&f, "57 us"); /* the kernel tells whole microseconds */
+	f.value = 310e-6;
+	figure(&f, "310 us");
 }
 
 /* A flow without a value leaves the sum unknown; it is not a zero. */
