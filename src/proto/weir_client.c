@@ -14,7 +14,7 @@
 static int read_hello(struct proto_session *s, int64_t deadline, struct weir_err *e)
 {
 	struct weir_hello h;
-	struct weir_msg m;
+	struct weir_msg m = {0};
 	int ret = weir_want(s, "hello", deadline, s->stop_fd, &m, "greeting it", e);
 
 	if (ret < 0)
@@ -58,7 +58,7 @@ static int read_ok(struct proto_session *s, int64_t deadline, struct weir_err *e
 {
 	struct weir_ok ok;
 	struct buf line = {0};
-	struct weir_msg m;
+	struct weir_msg m = {0};
 	int ret = weir_want(s, "ok", deadline, s->stop_fd, &m, "it looks at the request", e);
 
 	if (ret < 0)
@@ -128,7 +128,7 @@ static int clock_round(struct proto_session *s, int64_t deadline, struct weir_er
 {
 	struct weir_state *st = weir_state_of(s);
 	int64_t rtt;
-	struct weir_msg m;
+	struct weir_msg m = {0};
 	int ret = weir_ping(s);
 
 	if (ret < 0)
@@ -154,7 +154,7 @@ int weir_client_start(struct proto_session *s, struct weir_err *e)
 	int64_t deadline = proto_deadline(s), until = clk_mono_ns() + CLOCK_NS;
 	struct weir_go go = {.error_ns = -1};
 	struct buf b = {0};
-	struct weir_msg m;
+	struct weir_msg m = {0};
 	int ret = 0;
 
 	for (int i = 0; ret == 0 && i < CLOCK_ROUNDS && (i == 0 || clk_mono_ns() < until); i++)

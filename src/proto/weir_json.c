@@ -264,8 +264,10 @@ static int flows_get(const struct js *list, struct flow_plan *p, struct weir_err
 {
 	struct flow_spec *flows = calloc(FLOW_MAX, sizeof(*flows));
 	size_t n = 0, count = 0;
-	int ret = flows ? 0 : err_os(e, ENOMEM, "flows");
+	int ret = 0;
 
+	if (!flows)
+		return err_os(e, ENOMEM, "flows");
 	for (size_t i = 0; ret == 0 && i < js_len(list); i++) {
 		const struct js *entry = js_at(list, i);
 		struct flow_spec spec = {0};

@@ -294,7 +294,7 @@ int weir_check_proof(struct proto_session *s, const struct buf *line, int64_t de
 	enum proto_role speaker = s->role == PROTO_SERVER ? PROTO_CLIENT : PROTO_SERVER;
 	char hex[PROTO_MAC_HEX];
 	const char *mac;
-	struct weir_msg m;
+	struct weir_msg m = {0};
 	size_t n = 0;
 	bool same;
 	int ret = make_mac(s, speaker, line->data, line->len, hex, e);

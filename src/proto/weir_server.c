@@ -30,7 +30,7 @@ static int read_request(struct proto_session *s, struct weir_err *e)
 	int64_t deadline = proto_deadline(s);
 	struct weir_request r;
 	struct buf line = {0};
-	struct weir_msg m;
+	struct weir_msg m = {0};
 	int ret = weir_want(s, "request", deadline, s->stop_fd, &m, "reading its request", e);
 
 	if (ret < 0)
@@ -148,7 +148,7 @@ int weir_streams(struct proto_session *s, struct weir_err *e)
 int weir_server_start(struct proto_session *s, struct weir_err *e)
 {
 	struct weir_go go;
-	struct weir_msg m;
+	struct weir_msg m = {0};
 	int ret = weir_want(s, "go", proto_deadline(s), s->stop_fd, &m, "waiting for its start", e);
 
 	if (ret < 0)
