@@ -65,11 +65,11 @@ size_t cmd_measure_sets(const struct measure *m, void *cfg, struct opt_set out[C
 
 	out[0] = (struct opt_set){
 		.title = "Measurement", .rows = m->opts, .n = m->n_opts, .cfg = cfg};
-	out[1] = (struct opt_set){.title = "Output and store",
+	out[1] = (struct opt_set){.title = "Output",
 				  .rows = run_opts,
 				  .n = ARRAY_LEN(run_opts),
 				  .cfg = p ? p + run_cfg_at(m) : NULL};
-	out[2] = (struct opt_set){.title = NULL,
+	out[2] = (struct opt_set){.title = "Store",
 				  .rows = cmd_db_opts,
 				  .n = cmd_db_n_opts,
 				  .cfg = p ? p + db_cfg_at(m) : NULL};
@@ -142,21 +142,51 @@ static struct sink *out_new(const struct format *f, const struct format_opts *fo
 	return &o->sink;
 }
 
-static const char *form_of(const struct run_cfg *c)
+struct form {
+	bool on;
+	const char *option, *name;
+};
+#define FORMS 5
+
+static void forms_of(const struct run_cfg *c, struct form out[FORMS])
 {
-	const struct {
-		bool on;
-		const char *name;
-	} forms[] = {
-		{c->json, "json"},   {c->json_stream, "ndjson"}, {c->csv, "csv"},
-		{c->paste, "paste"}, {c->markdown, "markdown"},
+	const struct form forms[FORMS] = {
+		{c->json, "json", "json"},
+		{c->json_stream, "json-stream", "ndjson"},
+		{c->csv, "csv", "csv"},
+		{c->paste, "paste", "paste"},
+		{c->markdown, "markdown", "markdown"},
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+	memcpy(out, forms, sizeof(forms));
+}
+
+static const char *form_of(const struct run_cfg *c)
+{
+	struct form forms[FORMS];
+
+	forms_of(c, forms);
+	for (size_t i = 0; i < FORMS; i++) {
 		if (forms[i].on)
 			return forms[i].name;
 	}
 	return "text";
+}
+
+static int check_forms(const struct run_cfg *c, struct weir_err *e)
+{
+	struct form forms[FORMS];
+	const char *first = NULL;
+
+	forms_of(c, forms);
+	for (size_t i = 0; i < FORMS; i++) {
+		if (forms[i].on && first)
+			return err_set(e, WEIR_USAGE, EINVAL, "--%s and --%s exclude each other",
+				       first, forms[i].option);
+		if (forms[i].on)
+			first = forms[i].option;
+	}
+	return 0;
 }
 
 static struct format_opts format_opts_of(const struct run_cfg *c)
@@ -311,6 +341,8 @@ static int read_psk(struct runner *r, struct weir_err *e)
 			snprintf(r->psk, sizeof(r->psk), "%.*s", (int)strcspn(b.data, "\r\n"),
 				 b.data);
 		buf_fini(&b);
+		if (rc < 0)
+			return err_wrap(e, "--psk-file");
 	} else if (r->c->psk || env) {
 		snprintf(r->psk, sizeof(r->psk), "%s", r->c->psk ? r->c->psk : env);
 	}
@@ -320,9 +352,8 @@ static int read_psk(struct runner *r, struct weir_err *e)
 static void open_store(struct runner *r)
 {
 	struct cmd_db_cfg *db = (void *)((char *)r->cfg + db_cfg_at(r->m));
-	struct store_cfg cfg = {.mode = STORE_WRITE,
-				.cap_bytes = r->c->store_cap,
-				.headline = format_headline};
+	struct store_cfg cfg = {
+		.mode = STORE_WRITE, .cap_bytes = r->c->store_cap, .headline = format_headline};
 	struct weir_err e = {0};
 	char *path;
 
@@ -472,6 +503,8 @@ static int prepare(struct runner *r, struct weir_err *e)
 	uint8_t rnd[16];
 	int rc = r->m->check ? r->m->check(r->cfg, e) : 0;
 
+	if (rc >= 0)
+		rc = check_forms(r->c, e);
 	if (rc >= 0)
 		rc = parse_tags(r, e);
 	if (rc >= 0)
