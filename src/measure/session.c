@@ -16,7 +16,8 @@
 #define DRAIN_NS           NSEC_PER_SEC
 #define DRAIN_IDLE_NS      (100 * NSEC_PER_MSEC)
 #define DRAIN_LOOK_NS      NSEC_PER_MSEC
-#define PING_NS            (100 * NSEC_PER_MSEC)
+#define PROBE_NS           (100 * NSEC_PER_MSEC)
+#define RTT_FLOWS          64
 #define SERVER_INTERVAL_NS NSEC_PER_SEC /* for clients that do not say theirs */
 
 enum phase { PHASE_OMIT, PHASE_LOAD, PHASE_DONE };
@@ -34,7 +35,8 @@ struct session {
 	enum phase phase;
 	uint32_t part_omit, part_load;
 	const char *load_name;
-	int64_t interval_ns, go_ns, omit_end_ns, load_end_ns, ping_ns;
+	int64_t interval_ns, go_ns, omit_end_ns, load_end_ns, probe_ns;
+	size_t rtt_next; /* the flow whose turn it is */
 	bool peer_ended, stopped, gone;
 	struct weir_err peer_err;
 };
@@ -90,6 +92,13 @@ static int open_engine(struct session *s, struct weir_err *e)
 	if (rc < 0)
 		return rc;
 	return measure_recorder_new(s->ms->run, s->flows, s->plan->n, s->ms->run_start_ns, &s->rec);
+}
+
+static void note_lowered(struct session *s)
+{
+	if (s->ps->lowered[0])
+		measure_event(s->ms->run, is_client(s) ? s->ms->sink : NULL, s->part_load, WARN_CAP,
+			      MODEL_NO_TIME, "%s", s->ps->lowered);
 }
 
 /* What the kernel made of the wishes, once a direction: events, and the load part's params. */
@@ -163,14 +172,27 @@ static struct net_tick *tick_copy(const struct net_tick *t)
 	return c;
 }
 
-static void record_rtts(struct session *s, const struct net_tick *t)
+static void record_rtt(struct session *s, size_t i, const struct net_flow_sample *f)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		const struct net_flow_sample *f = &t->s[i];
+	struct hist *h = s->tcp_rtt[s->flows[i].dir];
 
-		if (s->phase == PHASE_LOAD && s->flows[i].sender && f->info.rtt_us &&
-		    NET_HAS((size_t)f->info_len, rtt_us) && s->tcp_rtt[s->flows[i].dir])
-			hist_record(s->tcp_rtt[s->flows[i].dir], f->info.rtt_us * 1000ULL);
+	if (h && s->flows[i].sender && NET_HAS((size_t)f->info_len, rtt_us) && f->info.rtt_us)
+		hist_record(h, f->info.rtt_us * 1000ULL);
+}
+
+/* Of some flows in turn: a look at thousands of them would be a load of its own. */
+static void look_at_rtts(struct session *s)
+{
+	size_t n = s->plan->n < RTT_FLOWS ? s->plan->n : RTT_FLOWS;
+	struct net_flow_sample f;
+
+	for (size_t k = 0; k < n; k++) {
+		size_t i = s->rtt_next++ % s->plan->n;
+
+		if (!s->flows[i].sender)
+			continue;
+		net_engine_sample(s->en, i, &f);
+		record_rtt(s, i, &f);
 	}
 }
 
@@ -179,7 +201,6 @@ static void take_ticks(struct session *s)
 	struct net_tick *t;
 
 	while ((t = net_sampler_next(s->sm))) {
-		record_rtts(s, t);
 		if (t->late)
 			measure_event(s->ms->run, s->ms->sink,
 				      s->phase == PHASE_OMIT ? s->part_omit : s->part_load,
@@ -223,6 +244,8 @@ static int begin_load(struct session *s, int64_t now)
 	load_params(s);
 	note_idle_rtt(s);
 	note_applied(s);
+	if (is_client(s))
+		note_lowered(s);
 	if (s->plan->duration_ns)
 		s->load_end_ns = now + s->plan->duration_ns;
 	else
@@ -244,7 +267,7 @@ static int go(struct session *s, struct weir_err *e)
 		return rc;
 	s->go_ns = cut(s, &s->base);
 	net_engine_go(s->en);
-	s->ping_ns = s->go_ns;
+	s->probe_ns = s->go_ns + PROBE_NS;
 	s->omit_end_ns = s->go_ns + s->plan->omit_ns;
 	if (s->plan->omit_ns <= 0)
 		return begin_load(s, s->go_ns);
@@ -294,24 +317,24 @@ static void on_control(struct session *s)
 	s->gone = true;
 }
 
-static void send_ping(struct session *s, int64_t now)
+/* Round trips, ten times a second: of the control connection and of the flows that send. */
+static void probe(struct session *s, int64_t now)
 {
-	if (s->plan->probe == FLOW_PROBE_NONE || !s->ps->proto->ping || !is_client(s)) {
-		s->ping_ns = INT64_MAX;
+	if (now < s->probe_ns)
 		return;
-	}
-	if (now < s->ping_ns)
-		return;
-	s->ps->proto->ping(s->ps);
-	s->ping_ns = now + PING_NS;
+	s->probe_ns = now + PROBE_NS;
+	if (s->plan->probe != FLOW_PROBE_NONE && s->ps->proto->ping && is_client(s))
+		s->ps->proto->ping(s->ps);
+	if (s->phase == PHASE_LOAD)
+		look_at_rtts(s);
 }
 
 static int poll_timeout_ms(const struct session *s, int64_t now)
 {
 	int64_t until = s->phase == PHASE_OMIT ? s->omit_end_ns : s->load_end_ns;
 
-	if (s->ping_ns < until)
-		until = s->ping_ns;
+	if (s->probe_ns < until)
+		until = s->probe_ns;
 	if (until == INT64_MAX)
 		return 1000;
 	if (until <= now)
@@ -345,7 +368,7 @@ static int run_loop(struct session *s)
 			rc = end_omit(s);
 		if (s->phase == PHASE_LOAD && now >= s->load_end_ns)
 			break;
-		send_ping(s, now);
+		probe(s, now);
 		if (poll(p, ARRAY_LEN(p), poll_timeout_ms(s, clk_mono_ns())) < 0)
 			continue;
 		if (p[1].revents)
@@ -416,6 +439,19 @@ static void drain_counted(struct session *s)
 	}
 }
 
+/* Over before the first look at its round trips: the last reading is all there is. */
+static void last_look(struct session *s)
+{
+	bool none[2] = {true, true};
+
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++)
+		none[dir] = s->tcp_rtt[dir] && !hist_count(s->tcp_rtt[dir]);
+	for (size_t i = 0; s->last && i < s->plan->n; i++) {
+		if (none[s->flows[i].dir])
+			record_rtt(s, i, &s->last->s[i]);
+	}
+}
+
 static int end_load(struct session *s)
 {
 	int64_t t;
@@ -430,6 +466,7 @@ static int end_load(struct session *s)
 	drain_counted(s);
 	t = cut(s, &s->last);
 	s->phase = PHASE_DONE;
+	last_look(s);
 	model_end_part(s->ms->run, s->part_load, run_time(s, t),
 		       s->gone || s->stopped ? OUTCOME_PARTIAL : OUTCOME_COMPLETE);
 	return s->base && s->last ? 0 : -ENOMEM;
@@ -547,6 +584,8 @@ static void finish(struct session *s)
 	/* A server's sink is the wire: what this end found goes out before the results. */
 	if (!is_client(s) && s->ms->sink && !s->gone)
 		s->ms->sink->end(s->ms->sink, s->ms->run);
+	if (!is_client(s)) /* for the log: the client knows by itself */
+		note_lowered(s);
 	rc = s->gone ? -EPIPE : exchange(s, &theirs, &e);
 	net_engine_stop(s->en);
 	if (rc >= 0) {
