@@ -18,6 +18,8 @@
 #define SHORT_RUN_S  1.0
 #define RATE_REACHED 0.95
 
+#define INTERVAL_MIN_NS (10 * NSEC_PER_MSEC)
+
 struct rate_arg {
 	uint64_t bps;
 	uint32_t burst;
@@ -203,9 +205,11 @@ static int tcp_check(const void *cfg, struct weir_err *e)
 	if (c->proto && !proto_find(c->proto))
 		return err_set(e, WEIR_USAGE, EINVAL,
 			       "--proto: \"%.40s\" is not known; use weir or iperf3", c->proto);
-	if (c->interval_ns && c->interval_ns < 10 * NSEC_PER_MSEC)
+	if (c->interval_ns && c->interval_ns < INTERVAL_MIN_NS)
 		return err_set(e, WEIR_USAGE, ERANGE,
-			       "--interval: under 10 ms the sampling would disturb the test");
+			       "--interval: %.3g ms is too short: sampling would disturb the test; "
+			       "use 0 or 10ms to 1h",
+			       (double)c->interval_ns / 1e6);
 	return 0;
 }
 
