@@ -60,7 +60,8 @@ static void hand_in(const struct serve_job *job, const struct serve_line *line)
 
 int serve_child_body(const struct serve_job *job)
 {
-	struct serve_feed feed = {.chan = job->chan, .ctl = job->ctl, .stop = job->stop};
+	struct serve_feed feed = {
+		.chan = job->chan, .ctl = job->ctl, .stop = job->stop, .nice = job->nice};
 	struct proto_session s;
 	struct measure_serve m = {.proto = &s,
 				  .limits = &job->limits,

@@ -19,7 +19,7 @@ int serve_feed_expect(void *arg, size_t n)
 
 	if (n > (size_t)2 * FLOW_MAX)
 		return -E2BIG;
-	serve_prompt(false);
+	serve_usual(f->nice);
 	if (n) {
 		serve_feed_fini(f);
 		f->items = calloc(n, sizeof(*f->items));

@@ -296,13 +296,14 @@ static void front_fini(struct serve_front *f)
 	}
 }
 
-int serve_front(const struct serve_cfg *cfg, int take_listener, serve_body *body,
+int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, serve_body *body,
 		struct weir_err *e)
 {
 	struct serve_front f = {
 		.cfg = cfg,
 		.lim = cfg->limits,
 		.body = body,
+		.usual_nice = usual_nice,
 		.ep = -1,
 		.listener = take_listener,
 		.null = -1,
@@ -317,13 +318,11 @@ int serve_front(const struct serve_cfg *cfg, int take_listener, serve_body *body
 	int r;
 
 	serve_limits_fill(&f.lim, cfg->public_mode, cfg->one_off);
-	serve_prompt(true);
 	r = front_init(&f);
 	if (r >= 0)
 		r = run(&f);
 	if (r < 0)
 		err_os(e, -r, "serving");
 	front_fini(&f);
-	serve_prompt(false);
 	return r;
 }

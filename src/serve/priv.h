@@ -128,6 +128,7 @@ struct serve_feed {
 		int fd;
 	} * items;
 	size_t expect, got, next;
+	int nice; /* once the test is admitted */
 };
 /* proto_session's callbacks; arg is the feed. */
 int serve_feed_expect(void *arg, size_t n);
@@ -140,6 +141,7 @@ struct serve_job {
 	const struct serve_cfg *cfg;
 	const struct proto *proto;
 	int ctl, chan, stop; /* owned by the child process */
+	int nice;
 	char cookie[PROTO_COOKIE_LEN];
 	struct proto_limits limits;
 	unsigned workers;
@@ -153,8 +155,9 @@ serve_body serve_child_body;
 
 /* Signals, descriptors and the parent's death; keep: descriptors that stay open beside 0 to 2. */
 int serve_child_settle(pid_t parent, int null_fd, const int *keep, size_t n);
-/* On: this thread is run soon and briefly, for the same share of the processor; off: as usual. */
-void serve_prompt(bool on);
+/* This thread is run before others. Returns its usual niceness, for serve_usual(). */
+int serve_prompt(void);
+void serve_usual(int nice);
 
 /* ---- log lines (line.c) ----------------------------------------------------------------- */
 
@@ -215,6 +218,7 @@ struct serve_front {
 	const struct serve_cfg *cfg;
 	struct serve_limits lim;
 	serve_body *body;
+	int usual_nice;
 	int ep, listener, null, reserve; /* reserve: given up to accept and refuse at EMFILE */
 	int stop_pipe[2];                /* children see its end */
 	struct serve_heap heap;
@@ -235,8 +239,8 @@ void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *
 void serve_conn_event(struct serve_front *f, struct serve_conn *c);
 void serve_conn_expired(struct serve_front *f, struct serve_conn *c);
 void serve_conn_close(struct serve_front *f, struct serve_conn *c);
-/* Serves on take_listener (closed at the end) with the privileges it has. */
-int serve_front(const struct serve_cfg *cfg, int take_listener, serve_body *body,
+/* Serves on take_listener (closed at the end) with the privileges and the promptness it has. */
+int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, serve_body *body,
 		struct weir_err *e);
 
 #endif

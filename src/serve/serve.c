@@ -92,16 +92,19 @@ static void say_ready(const struct serve_cfg *cfg, int listener)
 
 int serve_run(const struct serve_cfg *cfg, struct weir_err *e)
 {
-	int r, listener = open_listener(cfg, e);
+	int r, nice, listener = open_listener(cfg, e);
 
 	if (listener < 0)
 		return listener;
 	raise_descriptors();
+	nice = serve_prompt();
 	r = drop_privileges(cfg, e);
-	if (r < 0) {
+	if (r >= 0) {
+		say_ready(cfg, listener);
+		r = serve_front(cfg, listener, nice, serve_child_body, e);
+	} else {
 		close(listener);
-		return r;
 	}
-	say_ready(cfg, listener);
-	return serve_front(cfg, listener, serve_child_body, e);
+	serve_usual(nice);
+	return r;
 }

@@ -6,31 +6,46 @@
 #include "serve/priv.h"
 
 #include <errno.h>
+#include <linux/sched.h>
 #include <linux/sched/types.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PROMPT_NS 100000
+#define PROMPT_NICE (-10)
+#define PROMPT_NS   100000
+
+/* Only where nobody chose another policy. */
+static void schedule(int nice, uint64_t slice_ns)
+{
+	struct sched_attr a = {.size = sizeof(a), .sched_nice = nice, .sched_runtime = slice_ns};
+
+	if (syscall(SYS_sched_getscheduler, 0) == SCHED_NORMAL)
+		syscall(SYS_sched_setattr, 0, &a, 0);
+}
 
 /*
- * Tests may keep every processor busy. A request for a short slice (Linux 6.12; without effect
- * before) brings the front, and a child until its test is set up, to their turn early.
+ * Tests keep every processor busy, and a newcomer would wait for a round of all of them. The
+ * front, and a child until its test is admitted, are served first: by a short slice (Linux 6.12;
+ * without effect before), and by niceness where there is the privilege. Both do little and wait
+ * much.
  */
-void serve_prompt(bool on)
+int serve_prompt(void)
 {
-	struct sched_attr a = {.size = sizeof(a), .sched_runtime = on ? PROMPT_NS : 0};
-	struct sched_attr now = {0};
+	int nice = getpriority(PRIO_PROCESS, 0);
 
-	if (syscall(SYS_sched_getattr, 0, &now, sizeof(now), 0))
-		return;
-	a.sched_policy = now.sched_policy;
-	a.sched_nice = now.sched_nice;
-	if (!now.sched_policy)
-		syscall(SYS_sched_setattr, 0, &a, 0);
+	schedule(nice, PROMPT_NS);
+	schedule(PROMPT_NICE, PROMPT_NS);
+	return nice;
+}
+
+void serve_usual(int nice)
+{
+	schedule(nice, 0);
 }
 
 /* A terminal's or a service manager's signals go to the whole group, but only the front ends
@@ -40,7 +55,7 @@ static void settle_signals(void)
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	sigset_t none;
 
-	for (int s = 1; s < NSIG; s++)
+	for (int s = 1; s <= SIGSYS; s++)
 		signal(s, SIG_DFL);
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		signal(ignored[i], SIG_IGN);

@@ -134,6 +134,7 @@ static struct serve_job job_of(const struct serve_front *f, const struct serve_t
 		.ctl = ctl,
 		.chan = chan,
 		.stop = f->stop_pipe[0],
+		.nice = f->usual_nice,
 		.limits = {.flows = f->lim.flows,
 			   .duration_ns = f->lim.duration_ns,
 			   .window_total = t->window,

@@ -129,7 +129,7 @@ static inline void server_start(struct server *s, const struct serve_cfg *with)
 		cfg.stop_fd = stop[0];
 		cfg.log = log_to_pipe;
 		cfg.arg = &log[1];
-		_exit(serve_front(&cfg, listener, stand_in, NULL) < 0);
+		_exit(serve_front(&cfg, listener, serve_prompt(), stand_in, NULL) < 0);
 	}
 	close(listener);
 	close(log[1]);
