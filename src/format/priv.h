@@ -81,7 +81,7 @@ size_t format_columns(const char *s, size_t n); /* code points */
 /* "label      text…" in lines of at most `width` columns, each ended by \n. */
 void format_wrap(struct buf *b, const char *label, size_t indent, const char *text, size_t width);
 /* Members of a JSON object: "time 10, parallel 4, reverse"; skip = a member to leave out. */
-void format_json_words(struct buf *b, const char *json, const char *skip, bool unicode);
+void format_json_words(struct buf *b, const char *json, const char *const *skip, bool unicode);
 /* A string member of a JSON object; false if it is not there. */
 bool format_json_member(struct buf *b, const char *json, const char *key, bool unicode);
 void format_interval(struct buf *b, int64_t t0, int64_t t1, int64_t origin); /* "0-1 s" */

@@ -50,6 +50,9 @@ static void flows_words(const struct model_run *r, struct buf *b, size_t start)
 	}
 }
 
+/* Members of a request that the name of the far end and the flows have said already. */
+static const char *const told_by_flows[] = {"host", "parallel", "reverse", "bidir", NULL};
+
 void format_setting(const struct model_run *r, struct buf *b, bool unicode)
 {
 	const struct model_host *far = &r->host[MODEL_FAR];
@@ -67,7 +70,7 @@ void format_setting(const struct model_run *r, struct buf *b, bool unicode)
 	size_t before = b->len;
 	separate(b, start, "; ");
 	size_t words = b->len;
-	format_json_words(b, r->request, "host", unicode);
+	format_json_words(b, r->request, told_by_flows, unicode);
 	if (b->len == words && b->data) /* nothing was asked for: no separator either */
 		b->data[b->len = before] = '\0';
 	if (r->title) {
@@ -254,6 +257,33 @@ static bool put_lines(struct grid_ctx *x, const bool mark[2], struct format_grid
 	return any;
 }
 
+/* The last part's word of an end: what holds for the whole load and is no figure. */
+static bool part_word(const struct grid_ctx *x, int cell, const char *const keys[2], struct buf *b)
+{
+	const struct model_run *r = x->r;
+	int end = x->dir == FORMAT_DIRLESS ? cell : format_view_end(x->dir, cell);
+
+	for (size_t i = r->n_parts; i-- > 0;)
+		if (format_json_member(b, r->parts[i].params, keys[end], x->unicode))
+			return true;
+	return false;
+}
+
+static void congestion_line(const struct grid_ctx *x, struct format_grid *g)
+{
+	static const char *const keys[2] = {"congestion", "congestion_far"};
+	struct buf cells[2] = {0};
+	bool near = part_word(x, 0, keys, &cells[0]), far = part_word(x, 1, keys, &cells[1]);
+
+	if (near || far)
+		format_grid_row(g, "congestion");
+	for (int cell = 0; cell < 2; cell++) {
+		if (near || far)
+			format_grid_cell(g, cells[cell].data ? cells[cell].data : "unknown");
+		buf_fini(&cells[cell]);
+	}
+}
+
 static void grid_head(const struct grid_ctx *x, const bool all_told[2], struct format_grid *g)
 {
 	static const char *const views[2][2] = {{"sender", "sender, as told"},
@@ -283,6 +313,8 @@ bool format_report_grid(const struct model_run *r, int dir, struct format_grid *
 	}
 	grid_head(&x, all_told, g);
 	put_lines(&x, mark, g);
+	if (dir == FORMAT_DIRLESS || !both_dirs(r))
+		congestion_line(&x, g);
 	return true;
 }
 

@@ -147,7 +147,15 @@ static void member_words(struct buf *b, const char *key, const struct js *v, boo
 	value_words(b, v, unicode);
 }
 
-void format_json_words(struct buf *b, const char *json, const char *skip, bool unicode)
+static bool listed(const char *const *list, const char *key)
+{
+	for (; list && *list; list++)
+		if (!strcmp(*list, key))
+			return true;
+	return false;
+}
+
+void format_json_words(struct buf *b, const char *json, const char *const *skip, bool unicode)
 {
 	struct js_doc *d = parse(json);
 	const struct js *v;
@@ -157,7 +165,7 @@ void format_json_words(struct buf *b, const char *json, const char *skip, bool u
 	if (!d)
 		return;
 	while (js_each(js_root(d), &it, &key, &v)) {
-		if (skip && !strcmp(key, skip))
+		if (listed(skip, key))
 			continue;
 		if (b->len > start)
 			buf_puts(b, ", ");

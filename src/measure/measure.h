@@ -19,8 +19,8 @@ struct measure_ctx {
 	const struct model_kv *tags;
 	size_t n_tags;
 	const struct model_experiment *exp; /* what the run is a part of, or NULL */
-	const char *psk;       /* pre-shared key for native peers, or NULL */
-	struct model_run *run; /* set by run(); the caller frees */
+	const char *psk;                    /* pre-shared key for native peers, or NULL */
+	struct model_run *run;              /* set by run(); the caller frees */
 };
 struct measure {
 	const char *name;
@@ -48,11 +48,12 @@ struct measure_session {
 	bool pin;
 	/* Server: non-zero once another test ran at the same time; NULL = not known. */
 	const _Atomic int *overlap;
+	bool begun; /* the sink has begun: set here, or by the caller after an earlier session */
 };
 /*
  * Runs one test to its end: engine, sampler, control events, results, summaries of both ends.
- * `name` is the load part's name. A client's caller begins and ends the sink; a server's sink is
- * the wire, ended here before the results are exchanged. 0 also when it was cut short (events say why); a negative
+ * `name` is the load part's name. The sink begins with the first phase, when the flows are known. A
+ * client's caller ends it; a server's sink is the wire, ended here before the results are exchanged. 0 also when it was cut short (events say why); a negative
  * errno when there is no result.
  */
 int measure_session_run(struct measure_session *ms, const char *name, struct weir_err *e);

@@ -120,9 +120,13 @@ static void add_direction(struct model_run *run, const struct measure_totals *mt
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (rows[i].known)
-			measure_value(run, mt->part, rows[i].metric, d, STAT_VALUE, MODEL_MEASURED,
-				      rows[i].v);
+		int n = rows[i].known ? measure_value(run, mt->part, rows[i].metric, d, STAT_VALUE,
+						      MODEL_MEASURED, rows[i].v)
+				      : -1;
+
+		/* Two of a million are not 0.000200 %. */
+		if (n >= 0 && !strcmp(rows[i].metric, "tcp.retransmit_share"))
+			run->sums[n].resolution = 1 / (double)t->segs;
 	}
 }
 
@@ -248,6 +252,23 @@ static void told_flow(struct model_run *run, const struct measure_totals *mt, si
 			      (double)r->retransmits);
 }
 
+/* From the told share of a core, the told period and the told bytes. */
+static void told_cpu_per_gb(struct model_run *run, const struct measure_totals *mt, size_t n,
+			    const struct proto_result *r)
+{
+	struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, MODEL_FAR);
+	double bytes = 0, seconds = mt->seconds;
+
+	for (size_t i = 0; i < n && i < r->n; i++) {
+		bytes += (double)r->flows[i].bytes;
+		if (r->flows[i].seconds > 0)
+			seconds = r->flows[i].seconds;
+	}
+	if (r->cpu_total >= 0 && bytes > 0)
+		measure_value(run, mt->part, "cpu.per_gb", d, STAT_VALUE, MODEL_DERIVED,
+			      r->cpu_total * seconds * GB / bytes);
+}
+
 int measure_add_told(struct model_run *run, const struct measure_totals *mt,
 		     const struct measure_flow *flows, size_t n, const struct proto_result *r)
 {
@@ -261,6 +282,7 @@ int measure_add_told(struct model_run *run, const struct measure_totals *mt,
 
 	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++)
 		told_direction(run, mt, dir, flows, n, r);
+	told_cpu_per_gb(run, mt, n, r);
 	for (size_t i = 0; n > 1 && i < n && i < r->n; i++)
 		told_flow(run, mt, i, &flows[i], &r->flows[i]);
 	for (size_t i = 0; i < ARRAY_LEN(cpu); i++) {

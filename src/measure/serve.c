@@ -133,7 +133,6 @@ static int serve_test(struct measure_serve *m, struct model_run *run, struct wei
 		ms.sink = wire_new(ps);
 		if (!ms.sink)
 			return -ENOMEM;
-		ms.sink->begin(ms.sink, run);
 	}
 	rc = measure_session_run(&ms, "load", e);
 	if (ms.sink)

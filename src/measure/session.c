@@ -126,20 +126,23 @@ static void note_applied(struct session *s)
 	}
 }
 
-static void load_params(struct session *s)
+/* What holds for the whole part and is no figure; cc_far NULL = not known yet. */
+static void part_params(struct session *s, uint32_t part, const char *cc_far)
 {
 	struct buf b = {0};
 	struct jw w = jw_init(&b);
 
 	jw_obj(&w, NULL);
 	jw_str(&w, "congestion", s->flows[0].applied.cc);
+	if (cc_far && cc_far[0])
+		jw_str(&w, "congestion_far", cc_far);
 	jw_u64(&w, "mss", s->flows[0].applied.mss);
 	jw_u64(&w, "sndbuf", s->flows[0].applied.sndbuf);
 	jw_u64(&w, "rcvbuf", s->flows[0].applied.rcvbuf);
 	jw_u64(&w, "workers", net_engine_workers(s->en));
 	jw_end_obj(&w);
 	if (!b.failed)
-		s->ms->run->parts[s->part_load].params = model_run_str(s->ms->run, b.data);
+		s->ms->run->parts[part].params = model_run_str(s->ms->run, b.data);
 	buf_fini(&b);
 }
 
@@ -232,7 +235,12 @@ static int begin_phase(struct session *s, enum phase phase, int64_t now)
 		return part;
 	s->phase = phase;
 	*(omit ? &s->part_omit : &s->part_load) = (uint32_t)part;
-	return measure_recorder_phase(s->rec, (uint32_t)part, omit);
+	part_params(s, (uint32_t)part, NULL);
+	part = measure_recorder_phase(s->rec, (uint32_t)part, omit);
+	if (part >= 0 && s->ms->sink && !s->ms->begun)
+		s->ms->sink->begin(s->ms->sink, s->ms->run);
+	s->ms->begun = true;
+	return part;
 }
 
 static int begin_load(struct session *s, int64_t now)
@@ -241,7 +249,6 @@ static int begin_load(struct session *s, int64_t now)
 
 	if (rc < 0)
 		return rc;
-	load_params(s);
 	note_idle_rtt(s);
 	note_applied(s);
 	if (is_client(s))
@@ -593,6 +600,7 @@ static void finish(struct session *s)
 		if (!s->ps->proto->lines)
 			measure_add_told(s->ms->run, &t, s->flows, s->plan->n, &theirs);
 		note_told(s, &theirs);
+		part_params(s, s->part_load, theirs.cc);
 	} else if (!s->gone && !(s->stopped && !is_client(s))) {
 		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_GONE, MODEL_NO_TIME,
 			      "no results from the peer: %s", e.msg);

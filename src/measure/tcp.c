@@ -361,6 +361,7 @@ static int one_session(struct measure_ctx *ctx, const struct tcp_cfg *c, struct 
 				     .stop_fd = ctx->stop_fd,
 				     .run_start_ns = start_ns,
 				     .workers = (unsigned)c->workers,
+				     .begun = !first,
 				     .pin = c->pin};
 	int rc = far.rd ? 0 : -ENOMEM;
 
@@ -369,8 +370,6 @@ static int one_session(struct measure_ctx *ctx, const struct tcp_cfg *c, struct 
 	if (rc < 0)
 		goto out;
 	note_peer(ctx->run, &ps);
-	if (first)
-		ctx->sink->begin(ctx->sink, ctx->run);
 	rc = measure_session_run(&ms, name, e);
 	if (rc >= 0 && ps.proto->lines)
 		merge_far(ctx, &far, &ps);
