@@ -39,16 +39,13 @@ const char *cmd_row_usage(const struct cmd_row *r)
 
 static size_t cmd_sets(const struct cmd *c, void *cfg, struct opt_set out[CMD_SETS_MAX])
 {
-	size_t n = 0;
+	size_t n = c->n_opts > 0;
 
-	if (c->n_opts)
-		out[n++] = (struct opt_set){
-			.title = "Options", .rows = c->opts, .n = c->n_opts, .cfg = cfg};
-	for (const struct cmd_more *m = c->more; m && m->rows && n < CMD_SETS_MAX; m++)
-		out[n++] = (struct opt_set){.title = m->title,
-					    .rows = m->rows,
-					    .n = *m->n,
-					    .cfg = cfg ? (char *)cfg + m->offset : NULL};
+	out[0] = (struct opt_set){.title = "Options", .rows = c->opts, .n = c->n_opts, .cfg = cfg};
+	for (const struct cmd_more *m = c->more; m && m->rows && n < CMD_SETS_MAX; m++, n++) {
+		out[n] = (struct opt_set){.title = m->title, .rows = m->rows, .n = *m->n};
+		out[n].cfg = cfg ? (char *)cfg + m->offset : NULL;
+	}
 	return n;
 }
 
