@@ -375,8 +375,9 @@ bool js_i64(const struct js *v, int64_t *out)
 		*out = json_integer_value(in(v));
 		return true;
 	}
+	const double limit = 9223372036854775808.0; /* 2^63 */
 	double d = json_real_value(in(v));
-	if (!json_is_real(in(v)) || d != trunc(d) || d < -0x1p63 || d >= 0x1p63)
+	if (!json_is_real(in(v)) || d != trunc(d) || d < -limit || d >= limit)
 		return false;
 	*out = (int64_t)d;
 	return true;
