@@ -120,7 +120,7 @@ static int run(void *arg)
 
 const struct cmd cmd_lab = {
 	.name = "lab",
-	.summary = "run a command in a lab of two hosts made for it, with weir serve in the other",
+	.summary = "run a command between two hosts made on this machine",
 	.usage = "[--] [COMMAND…]",
 	.opts = lab_rows,
 	.n_opts = ARRAY_LEN(lab_rows),

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What every command owes: help, one line of error, completion from the same rows as the parser.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	: "${WEIR:?set WEIR to the program}"
 }
