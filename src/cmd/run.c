@@ -211,6 +211,36 @@ struct assertion {
 	double value;
 };
 
+/* Before anything is measured: in an empty run a good question has no answer, a bad one no sense. */
+static int check_spec(const char *spec, struct weir_err *e)
+{
+	static const uint8_t rnd[10];
+	struct model_run *empty = model_run_new("", 0, rnd);
+	struct weir_err mine = {0};
+
+	if (!empty)
+		return -ENOMEM;
+	model_find_spec(empty, spec, &mine);
+	model_run_free(empty);
+	if (mine.code != EINVAL)
+		return 0;
+	*e = mine;
+	return -EINVAL;
+}
+
+/* "goodput:down" names one of the directions. */
+static bool names_direction(const char *spec)
+{
+	for (const char *w = strchr(spec, ':'); w; w = strchr(w + 1, ':')) {
+		size_t n = strcspn(w + 1, ":");
+
+		if ((n == 2 && !strncmp(w + 1, "up", n)) ||
+		    (n == 4 && !strncmp(w + 1, "down", n)) || !strncmp(w + 1, "dir=", 4))
+			return true;
+	}
+	return false;
+}
+
 static int parse_assertion(const char *text, struct assertion *a, struct weir_err *e)
 {
 	size_t n = strcspn(text, "<>");
@@ -236,6 +266,8 @@ static int parse_assertion(const char *text, struct assertion *a, struct weir_er
 		return err_hint(e, "e.g. goodput, tcp.retransmits, tcp.rtt_loaded:p50, cpu.total");
 	}
 	rc = unit_parse(text + n + strlen(assert_ops[a->op]), m->unit, &a->value, e);
+	if (rc >= 0)
+		rc = check_spec(a->spec, e);
 	return rc < 0 ? err_wrap(e, "--assert: %.80s", text) : 0;
 }
 
@@ -276,9 +308,9 @@ static bool assertion_value(const struct assertion *a, const struct model_run *r
 /* Each direction that has the figure must hold; a figure that is unknown holds nothing. */
 static bool assertion_holds(const struct assertion *a, const struct model_run *r)
 {
-	bool up = true, down = true, any = true;
-	bool has_up = assertion_value(a, r, "up", &up);
-	bool has_down = assertion_value(a, r, "down", &down);
+	bool up = true, down = true, any = true, one = names_direction(a->spec);
+	bool has_up = !one && assertion_value(a, r, "up", &up);
+	bool has_down = !one && assertion_value(a, r, "down", &down);
 
 	if (has_up || has_down)
 		return up && down;

@@ -5,7 +5,8 @@
 # shellcheck disable=SC2154,SC2034,SC2016 # variables of bats and for the tests; jq
 
 : "${WEIR:=${BATS_TEST_DIRNAME:-.}/../../build/src/cmd/weir}"
-export WEIR
+SCHEMAS=${BATS_TEST_DIRNAME:-.}/../../schema
+export WEIR SCHEMAS
 
 # ---- in the test ----
 
@@ -164,6 +165,39 @@ gone()
 	! kill -0 "$1" || [[ $(ps -o stat= -p "$1") == Z* ]]
 }
 
+# stop_server: it ends properly.
+stop_server()
+{
+	kill "$server"
+	ended 8 "$server"
+	is 'exit status of weir serve' "$status" 0
+}
+
+# validate SCHEMA FILE…: run (whole files) or ndjson (each line).
+validate()
+{
+	python3 - "$SCHEMAS" "$@" <<'PY'
+import json, sys
+from jsonschema import Draft202012Validator
+
+folder, kind, *paths = sys.argv[1:]
+read = lambda name: open("%s/%s.schema.json" % (folder, name), encoding="utf-8").read()
+schema = json.loads(read(kind).replace("run.schema.json#", "#"))
+if kind == "ndjson":
+    schema["$defs"].update(json.loads(read("run"))["$defs"])
+check = Draft202012Validator(schema)
+bad = 0
+for path in paths:
+    text = open(path, encoding="utf-8").read()
+    for n, one in enumerate(text.splitlines() if kind == "ndjson" else [text], 1):
+        for error in check.iter_errors(json.loads(one)):
+            bad = 1
+            print("%s:%d: %s: %s" % (path, n, "/".join(map(str, error.absolute_path)),
+                                     error.message[:300]), file=sys.stderr)
+sys.exit(bad)
+PY
+}
+
 # log_lines N: the server's log has so many lines.
 log_lines()
 {
@@ -175,8 +209,8 @@ export jq_lib='
 def total($dir; $view; $metric): [.summaries[] | select(.metric == $metric and .dims.dir == $dir
 	and .dims.view == $view and .dims.flow == null)] | if length == 1 then .[0].value
 	else error("\(length) times \($metric) \($dir) \($view)") end;
-def of_end($at; $metric; $stat): [.summaries[] | select(.metric == $metric and .dims.end == $at
-	and .stat == $stat)];
+def of_end($a; $b; $metric; $stat): .summaries[] | select(.metric == $metric and .stat == $stat
+	and (.dims.end == $a or .dims.end == $b));
 def codes: [.events[].code];
 '
 figure()

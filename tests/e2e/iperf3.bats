@@ -46,7 +46,8 @@ weir_run()
 	# shellcheck disable=SC2086 # words
 	same_told $dirs
 	for dir in $dirs; do
-		holds "$dir: no more received than sent" "total(\"$dir\"; \"receiver\"; \"bytes\") <=
+		# The two ends leave out what came before slightly different moments.
+		holds "$dir: no more received than sent" "any(.parts[]; .name == \"omit\") or total(\"$dir\"; \"receiver\"; \"bytes\") <=
 			total(\"$dir\"; \"sender\"; \"bytes\")"
 		holds "$dir: what was in flight fits into the buffers" "
 			total(\"$dir\"; \"sender\"; \"bytes\") - total(\"$dir\"; \"receiver\"; \"bytes\") <= 150e6"

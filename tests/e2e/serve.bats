@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # weir serve from outside: who is served and who is not, how it ends, what it logs, and what it may
 # still do once it listens.
+# shellcheck disable=SC2030,SC2031 # each test has its own shell, and so has the lab
 
 load helpers
 
@@ -88,13 +89,12 @@ privileges()
 
 child_has_little()
 {
-	need_fds=$1
 	server
 	spawn client iperf3 -c "$WEIR_LAB_PEER" -t 5 -b 1M
 	until_true 5 pgrep -P "$server"
 	local child
 	child=$(pgrep -P "$server")
-	until_true 5 eval "[ \$(ls -l /proc/$child/fd | grep -c socket:) -ge $need_fds ]"
+	until_true 5 eval "[ \$(ls -l /proc/$child/fd | grep -c socket:) -ge 3 ]"
 	# control, data, the channel; neither the listener nor standard output
 	is 'standard output' "$(readlink "/proc/$child/fd/1")" /dev/null
 	local listener
@@ -107,7 +107,7 @@ child_has_little()
 }
 @test "a test's process holds neither the listener nor the output" {
 	need iperf3
-	lab --no-serve child_has_little 3
+	lab --no-serve child_has_little
 }
 
 # ---- who is served ----

@@ -1,0 +1,447 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# weir tcp against weir serve: options in pairs, what both ends say, every form of output, the end
+# of a test by hand, the key, and what is said of a command line that is wrong.
+
+load helpers
+
+setup()
+{
+	need_lab
+}
+
+# ---- figures ----
+
+# Both ends' views of a native test, of each direction.
+both_ends()
+{
+	local dir near far
+	holds 'outcome' '.outcome == "complete" and .protocol == "weir" and .far.tool == "weir"'
+	holds 'host facts of both ends' '.near.facts.kernel == .far.facts.kernel'
+	holds 'CPU of both ends' '[of_end("near"; "far"; "cpu.total"; "value").value] |
+		length >= 2 and all(. >= 0)'
+	holds 'idle round trip at both ends' '[of_end("near"; "far"; "tcp.rtt_idle"; "value").value] |
+		length >= 2 and all(. > 0 and . < 0.1)'
+	for dir in "$@"; do
+		[ "$dir" = up ] && near=sender far=receiver || near=receiver far=sender
+		holds "$dir: frames of both ends" "([.frames[].dims | select(.dir == \"$dir\") |
+			\"\(.end) \(.view)\"] | unique) == [\"far $far\", \"near $near\"]"
+		# The two ends leave out what came before slightly different moments.
+		holds "$dir: not more received than sent" "any(.parts[]; .name == \"omit\") or
+			total(\"$dir\"; \"receiver\"; \"bytes\") <= total(\"$dir\"; \"sender\"; \"bytes\")"
+		holds "$dir: round trip under load" "[.summaries[] | select(.metric == \"tcp.rtt_loaded\" and
+			.dims.dir == \"$dir\" and .stat == \"p50\")] | length == 1 and .[0].value > 0"
+		holds "$dir: share of segments" "total(\"$dir\"; \"sender\"; \"tcp.retransmits\") <=
+			total(\"$dir\"; \"sender\"; \"tcp.segments\")"
+	done
+}
+
+one_flow()
+{
+	weir_json -t 1 -i 0.25 -4
+	both_ends up
+	within 'rates of both ends' "$(figure up sender throughput.sent)" "$(figure up receiver goodput)" 10
+	# Bounds join, and are as asked for where nothing says otherwise (1 = short).
+	holds 'intervals join' 'all(.axes[].rows; . as $r | all(range(1; length); $r[.][0] == $r[. - 1][1]))'
+	holds 'intervals are true' '(codes | index("late-sample")) or all(.axes[].rows[];
+		.[2] % 2 == 1 or ((.[1] - .[0] - 250e6) | fabs) <= 12.5e6)'
+	holds 'intervals are there' '[.axes[] | .rows | length] | length == 2 and all(. >= 4)'
+	holds 'no more than the whole' '.parts[-1] as $p | [.axes[0].rows[][0:2][]] |
+		min >= $p.t0_ns and max <= $p.t1_ns'
+	holds 'samples add up' '([.frames[] | select(.dims.end == "near" and .columns.bytes) |
+		.columns.bytes | add] | add) == total("up"; "sender"; "bytes")'
+}
+@test "one flow: both ends, intervals, round trips" {
+	lab one_flow
+}
+
+reverse_window()
+{
+	WEIR_LAB_PEER=$WEIR_LAB_PEER6
+	weir_json -t 0.7 -R -P 4 -w 256K -6
+	both_ends down
+	holds 'address family' '.request.host | contains(":")'
+	holds 'flows apart' '[.summaries[] | select(.metric == "goodput" and .dims.flow != null)] | length == 4'
+	within 'the flows add up' "$(jq '[.summaries[] | select(.metric == "bytes" and
+		.dims.flow != null and .dims.view == "receiver") | .value] | add' run.json)" \
+		"$(figure down receiver bytes)" 0
+	holds 'windows' 'total("down"; "receiver"; "window.rcv") == 4 * 262144'
+}
+@test "-R -P 4 -w -6" {
+	lab reverse_window
+}
+
+bidir_omit()
+{
+	weir_json -t 0.7 --bidir -l 16K -N -O 0.4
+	both_ends up down
+	holds 'left out, and kept' '[.parts[].name] == ["omit", "load"] and
+		([.axes[].part] | unique) == [0, 1]'
+	holds 'omit lasts' '.parts[0] | (.t1_ns - .t0_ns - 0.4e9) | fabs < 0.15e9'
+	holds 'length of a write' 'total("up"; "sender"; "bytes") / total("up"; "sender"; "app.calls") <= 16384'
+}
+@test "--bidir -l -N -O" {
+	lab bidir_omit
+}
+
+bytes_exact()
+{
+	weir_json -n 20M -P 4 -C reno
+	both_ends up
+	is 'sent' "$(figure up sender bytes)" $((20 << 20))
+	is 'received' "$(figure up receiver bytes)" $((20 << 20))
+	is 'congestion control' "$(jq -r '.parts[0].params.congestion' run.json)" reno
+	holds 'no waiting counted in' 'total("up"; "receiver"; "duration") <
+		total("up"; "sender"; "duration") + 0.5'
+}
+@test "-n -P 4 -C" {
+	lab bytes_exact
+}
+
+blocks_exact()
+{
+	weir_json -k 100 -l 64K -R -w 128K
+	both_ends down
+	is 'sent' "$(figure down sender bytes)" $((100 * 65536))
+	is 'received' "$(figure down receiver bytes)" $((100 * 65536))
+}
+@test "-k -l -R -w" {
+	lab blocks_exact
+}
+
+rates()
+{
+	weir_json -t 2 -b 20M -l 8K --bidir
+	both_ends up down
+	within 'up' "$(figure up receiver goodput)" 20e6 3
+	within 'down' "$(figure down receiver goodput)" 20e6 3
+	is 'what limited it' "$(jq -r .limited_code run.json)" asked-rate
+	weir_json -t 1 --fq-rate 100M -P 2
+	within 'paced by the kernel' "$(figure up receiver goodput)" 200e6 10
+}
+@test "-b -l --bidir; --fq-rate -P 2" {
+	lab rates
+}
+
+marked()
+{
+	ss --tos -tniH "sport = :$1" | grep -qE "tos:(0x)?$2"
+}
+addressed()
+{
+	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -J --no-store -t 1 -M 1000 --dscp ef \
+		-B 198.18.0.1 --bind-dev eth0 --cport 40000 -T 'a title'
+	until_true 3 marked 40000 b8
+	ended 5 "$pid"
+	is 'exit status' "$status" 0
+	cp run.out run.json
+	both_ends up
+	holds 'segments' 'total("up"; "sender"; "tcp.mss") as $m | $m <= 1000 and $m >= 988'
+	holds 'title' '.title == "a title"'
+}
+@test "-M --dscp -B --bind-dev --cport -T" {
+	lab addressed
+}
+
+each_way()
+{
+	weir_json -t 0.6 --each-way -P 2
+	both_ends up down
+	holds 'one after the other' '[.parts[].name] == ["load-up", "load-down"] and
+		.parts[0].t1_ns <= .parts[1].t0_ns'
+}
+@test "--each-way -P 2" {
+	lab each_way
+}
+
+copies()
+{
+	weir_json -t 0.4 --msg-zerocopy --skip-rx-copy
+	holds 'copied after all: said' 'codes | index("zero-copy-copied")'
+	holds 'completions' 'total("up"; "sender"; "zc.completions") > 0'
+	holds 'not copied at the receiver: said' 'codes | index("receive-truncated")'
+	weir_json -t 0.4 -Z -R
+	holds 'sendfile moves data' 'total("down"; "receiver"; "bytes") > 1e6'
+}
+@test "-Z, --msg-zerocopy --skip-rx-copy" {
+	lab copies
+}
+
+many()
+{
+	weir_json -t 1 -P 128 --bidir -i 0
+	both_ends up down
+	holds 'flows' 'total("up"; "sender"; "flows") == 128 and total("down"; "sender"; "flows") == 128'
+	weir_json -t 1 -P 200
+	holds 'flows' 'total("up"; "receiver"; "flows") == 200'
+	holds 'fairness' 'total("up"; "receiver"; "jain") > 0.1'
+}
+@test "-P 128 --bidir, -P 200" {
+	lab many
+}
+
+# ---- forms of output ----
+
+schema_run()
+{
+	local i=0 options
+	for options in '-t 0.2 --bidir -P 2 -O 0.1' '-t 0.2 --each-way -i 0.05' '-n 2M -R' '-k 10 -i 0' \
+		'-t 0.2 -b 5M -T title --tag a=b --repeat 1'; do
+		# shellcheck disable=SC2086 # words
+		weir_json $options
+		cp run.json $((++i)).json
+		# shellcheck disable=SC2086
+		"$WEIR" tcp "$WEIR_LAB_PEER" --json-stream --no-store $options >$i.ndjson
+	done
+	validate run ?.json
+	validate ndjson ?.ndjson
+	# A closed port: the document says why.
+	! "$WEIR" tcp "$WEIR_LAB_PEER" -p 9 -J --no-store >failed.json 2>failed.err
+	has failed.err ':9 ' refuse
+}
+@test "-J and --json-stream are as their schemas say" {
+	python3 -c 'import jsonschema' 2>/dev/null || skip "python3-jsonschema is not installed"
+	lab schema_run
+}
+
+streamed()
+{
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 1 -i 0.2 --json-stream --no-store >lines
+	is 'the first line' "$(head -n 1 lines | jq -r .type)" run
+	is 'the last line' "$(tail -n 1 lines | jq -r .type)" end
+	[ "$(jq -r 'select(.type == "tick") | .type' lines | wc -l)" -ge 5 ] || fail 'ticks are missing'
+}
+@test "--json-stream: lines as things happen" {
+	lab streamed
+}
+
+csv()
+{
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.4 --bidir --csv --no-store >csv
+	is 'header' "$(head -n 1 csv)" "row,run,kind,part,part_name,t0_s,t1_s,flow,dir,view,end,size,cpu,$(
+		)queue,class,iface,step,metric,stat,value,unit,mark"
+	is 'fields of every line' "$(awk -F, '{ print NF }' csv | sort -u)" 22
+	grep -q '^summary,.*,goodput,value,[0-9.e+]*,bit/s,' csv || fail "no goodput in $(head csv)"
+}
+@test "--csv: one header, the same number of fields in every line" {
+	lab csv
+}
+
+no_escapes()
+{
+	! grep -q $'\033' "$1" || fail "escape sequences in $1: $(cat -v "$1")"
+}
+
+for_people()
+{
+	local run=("$WEIR" tcp "$WEIR_LAB_PEER" -t 0.5 --no-store)
+	"${run[@]}" --bidir >text 2>err
+	no_escapes text
+	has text 'goodput     up' 'goodput     down' 'retransmits' 'RTT idle' 'CPU'
+	is 'said on standard error' "$(cat err)" ''
+	"${run[@]}" --bidir -P 2 --paste >paste
+	no_escapes paste
+	is 'widest line of a mail' "$(awk 'length > 72' paste)" ''
+	is 'ASCII only' "$(LC_ALL=C grep -n '[^ -~]' paste)" ''
+	has paste 'goodput     up' 'goodput     down' 'run '
+	"${run[@]}" --each-way --markdown >markdown
+	has markdown '| --- |' 'goodput up **' 'goodput down **'
+	"${run[@]}" -q >quiet
+	is 'lines of -q' "$(wc -l <quiet)" 1
+	"${run[@]}" --bidir -q >quiet
+	is 'lines of -q --bidir' "$(cut -c 1-16 quiet)" $'goodput     up  \ngoodput     down'
+}
+@test "text, --paste, --markdown, -q" {
+	lab for_people
+}
+
+terminal()
+{
+	local run="'$WEIR' tcp $WEIR_LAB_PEER -t 0.4 -i 0.1 --no-store"
+	TERM=xterm script -qec "$run" plain </dev/null >/dev/null
+	grep -q $'\033' plain || fail 'no colour on a terminal'
+	NO_COLOR=1 TERM=xterm script -qec "$run" nocolor </dev/null >/dev/null
+	! grep -q $'\033\\[[0-9;]*m' nocolor || fail "colour in spite of NO_COLOR: $(cat -v nocolor)"
+	has nocolor 'goodput     up'
+}
+@test "a terminal gets colour, with NO_COLOR none" {
+	need script
+	lab terminal
+}
+
+repeats()
+{
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --repeat 3 --tag site=lab >text
+	is 'a line each' "$(grep -cE '^ +[123]  .*bit/s' text)" 3
+	has text 'goodput up' '3 of 3'
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --repeat 2 -J --no-store | jq -es '
+		length == 2 and .[0].experiment.id == .[1].experiment.id and
+		[.[].experiment.position] == [0, 1]' >/dev/null || fail 'no experiment of two'
+}
+@test "--repeat, --tag" {
+	lab repeats
+}
+
+stored()
+{
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --tag site=lab >text
+	has text 'stored as' 'weir show last'
+	"$WEIR" show last --json >run.json || fail "weir show last: $(cat run.json)"
+	holds 'the stored run' '.tags.site == "lab" and .outcome == "complete" and .kind == "tcp"'
+	"$WEIR" show last >shown
+	is 'the same headline' "$(grep '^goodput ' shown)" "$(grep '^goodput ' text)"
+}
+@test "a run is found again" {
+	"$WEIR" tcp --help | grep -q store-cap || skip 'built without a store'
+	lab stored
+}
+
+assertions()
+{
+	local run=("$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --no-store -q) status
+	"${run[@]}" --bidir --assert 'goodput>=1k' --assert 'tcp.retransmits<1G' \
+		--assert 'tcp.rtt_loaded:p50<10s' --assert 'cpu.total<=99' >out
+	for what in 'goodput>=900T' 'goodput:down<1' 'tcp.rtt_loaded:p50>=10s'; do
+		status=0
+		"${run[@]}" --bidir --assert "$what" >out 2>err || status=$?
+		is "exit status of $what" "$status" 3
+		has err "assertion failed: $what"
+	done
+	# Down is not measured: what is not known holds nothing.
+	status=0
+	"${run[@]}" --assert 'goodput:down>1' >out 2>err || status=$?
+	is 'exit status of an unknown figure' "$status" 3
+	has err unknown
+}
+@test "--assert" {
+	lab assertions
+}
+
+# ---- the end by hand ----
+
+interrupted()
+{
+	local signal=$1 t0
+	shift
+	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -t 20 -J --no-store "$@"
+	until_true 3 busy 5201
+	sleep 0.6 # long enough to have something to tell
+	t0=$(ms)
+	kill -"$signal" "$pid"
+	ended 5 "$pid"
+	[ $(($(ms) - t0)) -lt 2000 ] || fail "it took $(($(ms) - t0)) ms to end"
+	is 'exit status' "$status" 0
+	cp run.out run.json
+	holds 'said' '.outcome == "partial" and (codes | index("interrupted"))'
+}
+# busy PORT: more than the control connection.
+busy()
+{
+	[ "$(ss -Htn state established "dport = :$1" | wc -l)" -ge 2 ]
+}
+by_hand()
+{
+	interrupted INT --bidir
+	holds 'both ends' '[of_end("near"; "far"; "cpu.total"; "value")] | length == 2'
+	holds 'both views' '[total("up"; "sender"; "bytes"), total("up"; "receiver"; "bytes"),
+		total("down"; "sender"; "bytes"), total("down"; "receiver"; "bytes")] | all(. > 0)'
+	interrupted TERM -R -P 2 -O 10
+	# and the server has room for the next
+	weir_json -t 0.2
+}
+@test "SIGINT and SIGTERM end the test, with the results of both ends" {
+	lab by_hand
+}
+
+# ---- key and limits ----
+
+refused()
+{
+	local status=0
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.2 -J --no-store "$@" >out 2>err || status=$?
+	is 'exit status' "$status" 1
+}
+psk()
+{
+	echo s3cret-canary >key
+	server --psk-file key
+	weir_json -t 0.2 --psk-file key
+	weir_json -t 0.2 --psk s3cret-canary
+	! grep -q s3cret run.json || fail 'the key is in the result'
+	WEIR_PSK=s3cret-canary weir_json -t 0.2
+	refused --psk wr0ng
+	has err 'pre-shared key'
+	refused
+	has err 'pre-shared key'
+	until_true 2 log_lines 5
+	! grep -q 's3cret\|wr0ng' server.out err || fail 'the key is in a log'
+	stop_server
+	server
+	refused --psk s3cret-canary
+	has err 'no pre-shared key'
+}
+@test "a pre-shared key: right, wrong, missing, not wanted" {
+	"$WEIR" tcp --help | grep -q psk-file || skip 'built without libcrypto'
+	lab --no-serve psk
+}
+
+limits()
+{
+	server --max-flows 3 --max-time 300ms
+	weir_json -t 5 -P 4
+	holds 'lowered, and said' 'codes == ["server-limit"] or
+		(codes - ["server-limit", "short-run"] | length == 0)'
+	holds 'flows' 'total("up"; "sender"; "flows") == 3'
+	holds 'time' 'total("up"; "sender"; "duration") < 1.5'
+}
+@test "limits of the server change a native request, and it is said" {
+	lab --no-serve limits
+}
+
+# ---- usage ----
+
+@test "a command line that is wrong: exit 2, and it is said what is right" {
+	local line option value right
+	while IFS='|' read -r line option value right; do
+		# shellcheck disable=SC2086 # words
+		run "$WEIR" tcp $line
+		echo "weir tcp $line: $status: $output"
+		[ "$status" -eq 2 ]
+		[[ $output == "weir tcp: "* ]]
+		[[ $output == *"$option"* ]]
+		[[ $output == *"$value"* ]]
+		[[ $output == *"$right"* ]]
+	done <<-'END'
+	|HOST|missing|weir serve or iperf3 -s
+	-t abc h|--time|"abc"|500ms
+	-t -1 h|--time|"-1"|500ms
+	-P 0 h|--parallel|0|1 to 2048
+	-P x h|--parallel|"x"|whole number
+	-p 70000 h|--port|70000|1 to 65535
+	-b fast h|--bitrate|"fast"|200M
+	-b 10M/0 h|--bitrate|0 blocks|1 to 1000
+	-n 10X h|--bytes|"10X"|64K
+	-l 2M h|--length|2M|0 to 1M
+	-w 2T h|--window|2T|512M
+	-M 99999 h|--set-mss|99999|32767
+	-S 300 h|--tos|"300"|0 to 255
+	--dscp gold h|--dscp|"gold"|ef
+	-R --bidir h|--reverse|--bidir|exclude
+	--bidir --each-way h|--bidir|--each-way|exclude
+	-4 -6 h|--ipv4|--ipv6|exclude
+	-n 1M -k 5 h|--bytes|--blocks|exclude
+	-J --csv h|--json|--csv|exclude
+	--proto ftp h|--proto|"ftp"|weir or iperf3
+	-i 1ms h|--interval|1 ms|10ms
+	--repeat 0 h|--repeat|0|1 to
+	--tag foo h|--tag|"foo"|KEY=VALUE
+	--assert goodput h|--assert|"goodput"|goodput>=900M
+	--assert speed>=5 h|--assert|"speed"|goodput
+	--assert goodput:sideways>5 h|--assert|'sideways'|up, down
+	--assert goodput>=lots h|--assert|"lots"|200M
+	--frobnicate h|--frobnicate|no such option|--help
+	-y h|-y|no such option|--help
+	h extra|"extra"|one|too many
+	--json=5 h|--json|"5"|yes nor no
+	END
+}
