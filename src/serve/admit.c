@@ -87,6 +87,17 @@ bool serve_admit_peer(struct serve_admit *a, const struct net_addr *peer, int64_
 	return any_match(a->onlink, a->n_onlink, peer);
 }
 
+bool serve_proto_is_public(const struct proto *p)
+{
+	static const char *const names[] = {"iperf3"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (!strcmp(names[i], p->name))
+			return true;
+	}
+	return false;
+}
+
 bool serve_rate_ok(struct serve_rate *r, int64_t now_ns, int64_t period_ns, uint64_t *missed)
 {
 	if (now_ns < r->next_ns) {

@@ -155,18 +155,25 @@ static void complete(struct serve_front *f, struct serve_conn *c, const struct p
 		admit(f, c, p);
 }
 
+static enum proto_sniff sniff(const struct serve_front *f, const struct serve_conn *c,
+			      const struct proto *p)
+{
+	if (p->pre_bytes < PROTO_COOKIE_LEN || p->pre_bytes > SERVE_PRE_MAX ||
+	    (f->cfg->public_mode && !serve_proto_is_public(p)))
+		return PROTO_SNIFF_NO;
+	return p->sniff(c->buf, c->have);
+}
+
 /* Bytes still to be read before anything can be said; 0: *p has all of its, or nothing fits. */
-static size_t missing(const struct serve_conn *c, const struct proto **p)
+static size_t missing(const struct serve_front *f, const struct serve_conn *c,
+		      const struct proto **p)
 {
 	const struct proto *at;
 	size_t least = 0;
 
 	*p = NULL;
 	for (size_t i = 0; (at = proto_at(i)); i++) {
-		enum proto_sniff s =
-			at->pre_bytes >= PROTO_COOKIE_LEN && at->pre_bytes <= SERVE_PRE_MAX
-				? at->sniff(c->buf, c->have)
-				: PROTO_SNIFF_NO;
+		enum proto_sniff s = sniff(f, c, at);
 		size_t left = at->pre_bytes > c->have ? at->pre_bytes - c->have : 0;
 
 		if (s == PROTO_SNIFF_YES && !left) {
@@ -184,7 +191,7 @@ static void read_more(struct serve_front *f, struct serve_conn *c)
 	const struct proto *p;
 	size_t want;
 
-	while ((want = missing(c, &p))) {
+	while ((want = missing(f, c, &p))) {
 		ssize_t n = recv(c->fd, c->buf + c->have, want, MSG_DONTWAIT);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -231,7 +238,8 @@ void serve_conn_expired(struct serve_front *f, struct serve_conn *c)
 {
 	const struct proto *p;
 
-	if (c->state == SERVE_CONN_READY && clk_mono_ns() < c->deadline_ns && !missing(c, &p) && p)
+	if (c->state == SERVE_CONN_READY && clk_mono_ns() < c->deadline_ns && !missing(f, c, &p) &&
+	    p)
 		complete(f, c, p);
 	else
 		serve_conn_close(f, c);

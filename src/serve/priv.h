@@ -92,6 +92,8 @@ struct serve_admit {
 	int64_t read_ns; /* when the kernel was last asked for the on-link prefixes; 0 = never */
 };
 bool serve_admit_peer(struct serve_admit *a, const struct net_addr *peer, int64_t now_ns);
+/* Served to everybody with --public; a native client is then served as iperf3's. */
+bool serve_proto_is_public(const struct proto *p);
 /* One line a period; *missed is how many were kept back before this one. */
 struct serve_rate {
 	int64_t next_ns;

@@ -169,7 +169,8 @@ public_time()
 	if iperf3 -c "$WEIR_LAB_PEER" -t 61 >out 2>&1; then fail 'was served for 61 s'; fi
 	if iperf3 -c "$WEIR_LAB_PEER" -t 0 >out 2>&1; then fail 'was served for ever'; fi
 	if iperf3 -c "$WEIR_LAB_PEER" -n 1K -P 33 >out 2>&1; then fail 'had 33 flows'; fi
-	iperf3 -c "$WEIR_LAB_PEER" -t 1 >out
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 1 -J --no-store >run.json
+	holds protocol '.protocol == "iperf3"'
 	until_true 5 logged '.outcome == "done"'
 }
 @test "--public: at most 60 s and 32 flows" {

@@ -243,6 +243,33 @@ static void a_dead_childs_line_is_json(void **state)
 	assert_int_equal(server_stop(&s), 0);
 }
 
+/* Which protocol took a native cookie is told by the line of its dead child. */
+static void assert_native_cookie_is(bool public_mode, const char *protocol)
+{
+	struct serve_cfg cfg = plain;
+	struct server s;
+	char cookie[PROTO_COOKIE_LEN], line[LINE];
+	int fd;
+
+	cfg.public_mode = public_mode;
+	server_start(&s, &cfg);
+	fd = client_from(&s, NULL);
+	proto_cookie_new(cookie);
+	put(fd, cookie, sizeof(cookie));
+	assert_int_equal(get(fd), 0x09);
+	put(fd, "\0S", 2);
+	assert_non_null(strstr(server_line(&s, line, sizeof(line)), protocol));
+	close(fd);
+	assert_int_equal(server_stop(&s), 0);
+}
+
+static void the_public_is_served_as_iperf3(void **state)
+{
+	(void)state;
+	assert_native_cookie_is(false, " weir failed");
+	assert_native_cookie_is(true, " iperf3 failed");
+}
+
 static void tests_that_ran_together_know_it(void **state)
 {
 	struct server s;
@@ -449,6 +476,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_survives_unread_bytes),
 		cmocka_unit_test(a_dead_child_is_logged),
 		cmocka_unit_test(a_dead_childs_line_is_json),
+		cmocka_unit_test(the_public_is_served_as_iperf3),
 		cmocka_unit_test(tests_that_ran_together_know_it),
 		cmocka_unit_test(limits_are_kept),
 		cmocka_unit_test(one_off_ends_after_a_real_test),
