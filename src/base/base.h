@@ -6,7 +6,7 @@
  * Conventions: functions return 0 or a count, or a negative errno; what a user
  * may see also fills a struct weir_err (which may be NULL). In this room the
  * prefix is the module's name (err_, buf_, rd_, js_, jw_, opt_, unit_, hist_,
- * clk_, safe_); in every other room it is the room's.
+ * clk_, safe_, seqwin_, slot_); in every other room it is the room's.
  */
 #ifndef WEIR_BASE_H
 #define WEIR_BASE_H
@@ -198,6 +198,60 @@ void hist_set_exact(struct hist *h, uint64_t sum_hi, uint64_t sum_lo, uint64_t m
 uint64_t hist_quantile(const struct hist *h, double q); /* mid of the bucket, clamped to min..max */
 /* Walks non-empty buckets: *it from 0; false at the end. lo is the bucket's lowest value. */
 bool hist_next(const struct hist *h, uint32_t *it, uint64_t *lo, uint64_t *n);
+
+/* ---- sequence window (seqwin.c) ---------------------------------------- */
+
+/*
+ * Which numbers of a stream came, exactly: one bit for each of the last `window` numbers, so a
+ * duplicate hides no loss and a late one is no loss. Positions are numbers minus the first one,
+ * plus 1: 1, 2, …; they survive the counter's wrap.
+ */
+enum seq_kind {
+	SEQ_NEW,       /* higher than all before */
+	SEQ_REORDERED, /* after a higher one, for the first time */
+	SEQ_DUPLICATE,
+	SEQ_LATE,   /* older than the window: cannot be told from a duplicate, stays lost */
+	SEQ_FOREIGN /* before the first, or beyond what can have been sent: counts nowhere else */
+};
+struct seq_counts {
+	uint64_t received; /* all but foreign */
+	uint64_t highest;  /* position; after seqwin_final() the count of the sender */
+	uint64_t lost;     /* positions 1..highest that are missing now */
+	uint64_t reordered, duplicates, late, foreign;
+};
+struct seqwin;
+/* bits: 32 or 64, the counter's width. window: rounded up to a power of two, at least 64. */
+struct seqwin *seqwin_new(uint64_t first, unsigned bits, uint32_t window);
+void seqwin_free(struct seqwin *w);
+/* `most`: the highest position that can have been sent by now. */
+enum seq_kind seqwin_put(struct seqwin *w, uint64_t number, uint64_t most);
+/* The sender's count: the tail is lost too. -ERANGE when a higher position came. */
+int seqwin_final(struct seqwin *w, uint64_t sent);
+const struct seq_counts *seqwin_counts(const struct seqwin *w);
+
+/* ---- slot grid (slot.c) ------------------------------------------------ */
+
+/*
+ * Sending at a rate: slot k is due at start + k * bits / rate, computed anew each time, so nothing
+ * adds up. Who is behind catches up at a third above the rate, never back to back, and gives up
+ * what is more than catch_up_ns old. Time is an argument.
+ */
+struct slot {
+	int64_t start_ns, catch_up_ns;
+	int64_t last_ns; /* when the last slot was taken */
+	uint64_t bits, rate_bps;
+	uint64_t next;    /* the next slot */
+	uint64_t skipped; /* slots given up */
+};
+void slot_init(struct slot *s, int64_t start_ns, uint64_t bits, uint64_t rate_bps,
+	       int64_t catch_up_ns);
+int64_t slot_period_ns(const struct slot *s); /* rounded */
+/* When the next slot may be taken. */
+int64_t slot_due_ns(const struct slot *s);
+/* The next slot is taken; those that are too old are given up. */
+void slot_take(struct slot *s, int64_t now_ns);
+/* Slots whose time has come, from the first one on. */
+uint64_t slot_count(const struct slot *s, int64_t now_ns);
 
 /* ---- JSON (json.c, jw.c) ----------------------------------------------- */
 

@@ -39,7 +39,17 @@ struct flow_spec {
 	enum net_tx tx;
 	char cc[16];          /* congestion control; "" = default */
 	uint64_t fq_rate_bps; /* SO_MAX_PACING_RATE; 0 = none */
+
+	/* UDP: len is the payload of every datagram, 16 to 65,507 (0 = NET_UDP_LEN); burst counts
+	 * datagrams; rx_trunc copies only the headers. */
+	bool counters_64bit; /* iperf3's 16-byte header instead of its 12-byte one */
+	bool no_offload;     /* neither UDP_SEGMENT nor UDP_GRO */
+	bool dont_fragment;
+	bool spin; /* a paced sender spins the last stretch to its due time, for precision */
 };
+#define NET_UDP_LEN     1448
+#define NET_UDP_LEN_MIN 16
+#define NET_UDP_LEN_MAX 65507
 
 enum flow_probe { FLOW_PROBE_NONE, FLOW_PROBE_CTL_RTT }; /* round trips on the control connection */
 
@@ -132,6 +142,46 @@ int net_wait_readable(int fd, int64_t deadline_ns, int stop_fd);
 /* shutdown(WR), drain up to 1 s so that unread bytes do not reset what was sent, close. */
 void net_close_gently(int fd, int64_t drain_ns);
 
+/* ---- UDP sockets (udp_sock.c) ---- */
+
+/*
+ * SO_REUSEPORT only: with SO_REUSEADDR any local user could take our datagrams (security 13).
+ *
+ * A listener is non-blocking, of one family (V6ONLY: one socket a family, security 12) and tells
+ * to which local address a datagram came. o->family AF_UNSPEC without bind_host means IPv4.
+ */
+int net_listen_udp(const struct net_sock_opts *o, uint16_t port, struct weir_err *e);
+/* A client's data socket: the flow's options (may be NULL), connected. Nothing is sent. */
+int net_connect_udp(const struct net_addr *to, const struct net_sock_opts *o,
+		    const struct flow_spec *spec, struct weir_err *e);
+/*
+ * A server's data socket: bound to the address and port that the peer's hello came to (`local`,
+ * from net_udp_recv), connected to the peer. Between the two it may have taken other peers'
+ * datagrams: take all with net_udp_recv() until -EAGAIN and hand each back to whom it belongs
+ * (from != peer), or to the flow (net_engine_inject()), before net_engine_add().
+ */
+int net_pair_udp(const struct net_addr *local, const struct net_addr *peer,
+		 const struct net_sock_opts *o, const struct flow_spec *spec, struct weir_err *e);
+struct net_dgram {
+	struct net_addr from;
+	struct net_addr to; /* where it came to, with our port; the address is unset (len 0) when
+			     * the kernel did not say */
+	int64_t arrival_ns; /* CLOCK_MONOTONIC */
+};
+/* One datagram without waiting: its whole length (which may exceed cap), -EAGAIN or -errno. Errors
+ * that earlier sends left behind (ECONNREFUSED) are skipped. */
+ssize_t net_udp_recv(int fd, void *buf, size_t cap, struct net_dgram *d);
+/* Answers from the address that the datagram came to (a multi-homed server's only right one). */
+ssize_t net_udp_reply(int fd, const struct net_dgram *d, const void *data, size_t n);
+/* SO_SNDBUF and SO_RCVBUF, traffic class, DF, SO_MAX_PACING_RATE; what holds: net_udp_applied(). */
+int net_udp_apply(int fd, const struct flow_spec *spec, struct weir_err *e);
+void net_udp_applied(int fd, const struct flow_spec *spec, struct net_applied *got);
+/* The largest payload that leaves unfragmented on a connected socket's path, as far as the kernel
+ * knows now; 0 = unknown. */
+uint32_t net_udp_path_payload(int fd);
+/* What this kernel has, asked by trying on a socket of its own. */
+bool net_udp_has_gso(void), net_udp_has_gro(void);
+
 /* The kernel's struct tcp_info at whatever length it returns: fields past `len` are unknown.
  * Own layout, checked against linux/tcp.h by a test. */
 struct net_tcp_info {
@@ -166,11 +216,11 @@ struct net_engine_cfg {
 	const int *cpus;  /* explicit CPUs for pinning, or NULL */
 	size_t n_cpus;
 	uint64_t limit_bytes, limit_blocks; /* exact over all flows that this end sends (or, when
-					 * it sends none, reached when received) */
-	int64_t rate_hint_bps;              /* unused when 0 */
+					 * it sends none, reached when received); whole datagrams */
 };
 int net_engine_new(const struct net_engine_cfg *cfg, struct net_engine **out, struct weir_err *e);
-/* Takes the socket, also when it fails. Flow index in order of adding, or -errno. */
+/* Takes the socket, also when it fails; a UDP socket is connected. Flow index in order of adding,
+ * or -errno. */
 int net_engine_add(struct net_engine *en, int take_fd, const struct flow_spec *spec, bool sender,
 		   struct weir_err *e);
 int net_engine_prepare(struct net_engine *en, struct weir_err *e); /* threads up, waiting */
@@ -182,7 +232,7 @@ void net_engine_stop_senders(struct net_engine *en);
 /* shutdown(SHUT_WR) on sender sockets: the receivers see the end after the last byte. */
 void net_engine_finish_senders(struct net_engine *en);
 /* Waits until every receiving flow saw the end, has `want` bytes (NULL = end only), or the
- * deadline passes. */
+ * deadline passes. A UDP flow has no end: it has `want` bytes, or was silent for 200 ms. */
 void net_engine_drain(struct net_engine *en, const uint64_t *want, int64_t deadline_ns);
 void net_engine_stop(struct net_engine *en); /* everything; joins; sockets stay open to read */
 void net_engine_free(struct net_engine *en); /* closes the sockets */
@@ -192,16 +242,63 @@ bool net_engine_is_sender(const struct net_engine *en, size_t flow);
 unsigned net_engine_workers(const struct net_engine *en);
 
 enum net_flow_state { NET_FLOW_OPEN, NET_FLOW_EOF, NET_FLOW_ERROR };
-struct net_flow_sample { /* cumulative since go */
-	uint64_t bytes, calls, blocks;
+
+/* UDP's own counters, cumulative; those of the other role are 0. */
+struct net_udp_sample {
+	bool gso, gro;      /* in use on this flow */
+	uint32_t gso_batch; /* most datagrams that one send call may carry */
+
+	uint64_t sent;     /* datagrams that the kernel took */
+	uint64_t intended; /* datagrams due by the schedule so far; unpaced: equal to sent */
+	uint64_t skipped;  /* of those, given up because the sender was too far behind */
+	uint64_t refused;  /* send calls that ended in ENOBUFS or found no room for 100 ms */
+
+	uint64_t received;   /* datagrams of this flow, duplicates and late ones too */
+	uint64_t highest;    /* the highest number: count sent as far as a receiver can know */
+	uint64_t lost;       /* numbers up to `highest` that are missing: falls when one comes after
+			      * all; after net_engine_udp_final() up to the sender's count */
+	uint64_t reordered;  /* came after a higher number, for the first time */
+	uint64_t duplicates; /* numbers that were there already */
+	uint64_t late;       /* older than the window: first or again, nobody knows; still lost */
+	uint64_t foreign;    /* no number of this test, too short, or a hello: in no other count */
+	int64_t jitter_ns;   /* RFC 3550, 6.4.1: the running value */
+	uint64_t sock_drops; /* the kernel dropped them at this socket (SK_MEMINFO_DROPS, which is
+			      * SO_RXQ_OVFL's counter); with GRO a batch counts once */
+	uint64_t injected;   /* of received, by net_engine_inject() */
+	uint32_t path_payload; /* as net_udp_path_payload(); only from net_engine_sample() */
+};
+struct net_flow_sample {                      /* cumulative since go */
+	uint64_t bytes, calls, blocks;        /* UDP blocks: datagrams */
 	uint64_t zc_sent, zc_done, zc_copied; /* MSG_ZEROCOPY calls, completions, "copied" ones */
 	enum net_flow_state state;
 	int error;    /* errno of NET_FLOW_ERROR */
 	int info_len; /* bytes of info that the kernel gave; 0 = none */
 	struct net_tcp_info info;
+	struct net_udp_sample udp; /* UDP flows only */
 };
 /* From any thread. */
 void net_engine_sample(const struct net_engine *en, size_t flow, struct net_flow_sample *s);
+
+/* ---- UDP: what only the control thread does (udp.c) ---- */
+
+/* A receiving flow's sender says how many it sent: what is missing at the tail is lost too. After
+ * net_engine_stop(); a count below what was received is a lie (-ERANGE, nothing changes). */
+int net_engine_udp_final(struct net_engine *en, size_t flow, uint64_t sent);
+/* A datagram of this flow that came elsewhere (see net_pair_udp()); any time before stop. It is
+ * counted, but neither as reordered nor for jitter. -ENOBUFS when too many wait. */
+int net_engine_inject(struct net_engine *en, size_t flow, const void *data, size_t n,
+		      int64_t arrival_ns);
+/* How well a sending flow kept its schedule; after net_engine_stop(). */
+struct net_udp_pacing {
+	uint64_t bursts;      /* sends of one due time each */
+	uint32_t burst_asked; /* datagrams a due time */
+	uint32_t burst_max;   /* most datagrams within a fourth of their due time distance */
+	int64_t gap_ns;       /* the distance of due times; 0 = unpaced */
+};
+/* Adds the gaps between bursts, and how far each was from gap_ns, in ns, to the histograms (each
+ * may be NULL; resolution 3 %). Unpaced: gaps between send calls. */
+int net_engine_udp_pacing(const struct net_engine *en, size_t flow, struct net_udp_pacing *p,
+			  struct hist *gaps, struct hist *errors);
 
 /* ---- sampler (sampler.c) ------------------------------------------------------- */
 
