@@ -13,7 +13,7 @@
 int serve_heap_init(struct serve_heap *h, size_t cap)
 {
 	*h = (struct serve_heap){.cap = cap};
-	h->v = calloc(cap + 1, sizeof(*h->v));
+	h->v = calloc(cap + 1, sizeof(struct serve_timer *));
 	return h->v ? 0 : -ENOMEM;
 }
 
