@@ -14,6 +14,7 @@
 
 #define SERVER_GRACE_NS    (40 * NSEC_PER_SEC) /* iperf3's own margin over the agreed time */
 #define DRAIN_NS           NSEC_PER_SEC
+#define LAST_WORD_NS       NSEC_PER_SEC
 #define DRAIN_IDLE_NS      (100 * NSEC_PER_MSEC)
 #define DRAIN_LOOK_NS      NSEC_PER_MSEC
 #define PROBE_NS           (100 * NSEC_PER_MSEC)
@@ -594,6 +595,9 @@ static void finish(struct session *s)
 	if (!is_client(s)) /* for the log: the client knows by itself */
 		note_lowered(s);
 	rc = s->gone ? -EPIPE : exchange(s, &theirs, &e);
+	/* A client that is told to stop must read that before its data connections break. */
+	if (s->stopped && !is_client(s))
+		net_wait_readable(s->ps->ctl_fd, clk_mono_ns() + LAST_WORD_NS, -1);
 	net_engine_stop(s->en);
 	if (rc >= 0) {
 		/* A native peer's own run says it all, and better. */

@@ -31,7 +31,7 @@ static char *todays_json(const char *path)
 {
 	struct weir_err e = {0};
 	struct js_doc *doc;
-	struct model_run *r;
+	struct model_run *r = NULL;
 	size_t n;
 	char *text = read_text(path, &n);
 	if (js_parse(text, n, &js_limits_file, &doc, &e) < 0 ||
