@@ -103,7 +103,7 @@ child_has_little()
 	if readlink /proc/"$child"/fd/* | grep -qF "socket:[$listener]"; then
 		fail 'the child holds the listener'
 	fi
-	is 'niceness of the child' "$(ps -o ni= -p "$child" | tr -d ' ')" 0
+	is 'niceness of the child' "$(ps -o ni= -p "$child" | tr -d ' ')" "$(nice)"
 }
 @test "a test's process holds neither the listener nor the output" {
 	need iperf3
