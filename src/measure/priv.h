@@ -53,8 +53,9 @@ int measure_merge_far(struct model_run *run, const struct model_run *far, uint32
 void measure_event(struct model_run *run, struct sink *sink, uint32_t part,
 		   enum model_warn_code code, int64_t t, const char *fmt, ...) PRINTF_LIKE(6, 7);
 
-/* A run of this kind with id, start, host facts of this end, and tags. */
-struct model_run *measure_run_new(const char *kind, const struct model_kv *tags, size_t n_tags);
+/* A run of this kind with id, start, tags, and facts of this host (JSON; NULL = looked up now). */
+struct model_run *measure_run_new(const char *kind, const char *facts, const struct model_kv *tags,
+				  size_t n_tags);
 
 /* Copies; NULL = none. */
 void measure_set_experiment(struct model_run *run, const struct model_experiment *exp);

@@ -9,9 +9,20 @@
 #include "host/host.h"
 #include "measure/priv.h"
 
-struct model_run *measure_run_new(const char *kind, const struct model_kv *tags, size_t n_tags)
+static void add_facts(struct model_run *run, const char *facts)
 {
-	struct buf facts = {0};
+	struct buf b = {0};
+
+	if (!facts)
+		host_facts(&b, NULL);
+	if (!b.failed)
+		run->host[MODEL_NEAR].facts = model_run_str(run, facts ? facts : b.data);
+	buf_fini(&b);
+}
+
+struct model_run *measure_run_new(const char *kind, const char *facts, const struct model_kv *tags,
+				  size_t n_tags)
+{
 	uint8_t rnd[10];
 	struct model_run *run;
 
@@ -21,10 +32,7 @@ struct model_run *measure_run_new(const char *kind, const struct model_kv *tags,
 		return NULL;
 	run->host[MODEL_NEAR].tool = "weir";
 	run->host[MODEL_NEAR].version = weir_version;
-	host_facts(&facts, NULL);
-	if (facts.len && !facts.failed)
-		run->host[MODEL_NEAR].facts = model_run_str(run, facts.data);
-	buf_fini(&facts);
+	add_facts(run, facts);
 	for (size_t i = 0; i < n_tags; i++)
 		model_add_tag(run, tags[i].k, tags[i].v);
 	model_add_clock(run, MODEL_NEAR, CLOCK_KIND_MONO);

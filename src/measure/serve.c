@@ -142,7 +142,7 @@ static int serve_test(struct measure_serve *m, struct model_run *run, struct wei
 
 int measure_serve_run(struct measure_serve *m, struct model_run **out, struct weir_err *e)
 {
-	struct model_run *run = measure_run_new("tcp", NULL, 0);
+	struct model_run *run = measure_run_new("tcp", m->proto->server_facts, NULL, 0);
 	int rc;
 
 	if (!run)

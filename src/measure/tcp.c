@@ -439,7 +439,7 @@ static int tcp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
 	size_t n = legs_of(c, legs);
 	int rc = 0;
 
-	ctx->run = measure_run_new("tcp", ctx->tags, ctx->n_tags);
+	ctx->run = measure_run_new("tcp", NULL, ctx->tags, ctx->n_tags);
 	if (!ctx->run)
 		return err_set(e, WEIR_OS, ENOMEM, "no memory for a run");
 	note_request(ctx->run, c);
