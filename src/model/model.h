@@ -506,10 +506,10 @@ struct model_rank model_kendall(const double *x, size_t n);
 double model_hodges_lehmann(const double *a, size_t na, const double *b, size_t nb);
 /* Modified z over 3.5 (Iglewicz and Hoaglin): marks each, returns how many. mark may be NULL. */
 size_t model_outliers(const double *x, size_t n, bool *mark);
-/* Holm's adjusted p in place; NaN stays and counts as a test. `more` = tests beside these. */
+/* Holm's adjusted p in place; NaN stays, and is no test. `more` = tests beside these. */
 void model_holm(double *p, size_t n, size_t more);
 
-double model_autocorr(const double *x, size_t n);   /* lag 1 */
+double model_autocorr(const double *x, size_t n);    /* lag 1 */
 double model_n_effective(const double *x, size_t n); /* AR(1), 1..n */
 /* Pettitt 1979: the most likely change. at = first index after it. */
 struct model_change {
@@ -547,8 +547,8 @@ enum model_reason {
 	REASON_FEW_BLOCKS,
 	/* qualifiers */
 	REASON_FLOOR_OVER_MARGIN,
-	REASON_SESSIONS, /* unordered, one session a side */
-	REASON_ONE_DRIFTS,
+	REASON_SESSIONS,   /* unordered, one session a side */
+	REASON_SOME_DRIFT, /* of one side, or slight */
 	REASON_CHANGE_POINT,
 	REASON_SOME_STALLS,
 	REASON_LINE_RATE,
@@ -592,8 +592,8 @@ struct model_side {
 };
 struct model_judge_cfg {
 	enum model_better better;
-	double margin; /* equivalence: ratio in (1/(1+margin), 1+margin); 0 = MODEL_MARGIN */
-	double floor;  /* noise floor of this testbed, as ratio - 1; 0 = unknown */
+	double margin;       /* equivalence: ratio in (1/(1+margin), 1+margin); 0 = MODEL_MARGIN */
+	double floor;        /* noise floor of this testbed, as ratio - 1; 0 = unknown */
 	size_t floor_n;      /* A/A effects behind it; 0 = 12 */
 	bool floor_sessions; /* they were taken across sessions */
 	enum model_design design;
@@ -622,7 +622,7 @@ struct model_judgement {
 	double p_eq, p_mw;
 	double robust;              /* Hodges-Lehmann, ratio - 1 */
 	double margin, floor;       /* as applied */
-	double mde, mde_lo, mde_hi; /* detectable by these runs with this rule; hi may be infinite */
+	double mde, mde_lo, mde_hi; /* detectable with this rule; hi may be infinite */
 	double explain; /* run-to-run noise, as s.d. of the logs, at which the effect is chance */
 	size_t need;    /* pairs that would settle it at the noise seen; 0 = unknown or settled */
 	double settle6, settle12; /* noise up to which 6 and 12 pairs would settle this effect */
@@ -638,9 +638,11 @@ void model_judge(const struct model_judge_cfg *cfg, const struct model_side *a,
  */
 void model_judge_family(struct model_judgement *j, size_t n, int primary, size_t more);
 
-/* One or two sentences. Names as in the sides; unit of the metric, UNIT_NONE for bare values. */
+/* One to three sentences, without an end of line. metric may be NULL (bare values). */
 void model_judgement_text(const struct model_judgement *j, const char *metric, const char *name_a,
 			  const char *name_b, struct buf *b);
+/* The outcome in a few words: "better", "equivalent within ±2 %", "no verdict". */
+void model_judgement_word(const struct model_judgement *j, struct buf *b);
 /* Outcome, effect, interval, n, margin, reasons …: members of the object that w is in. */
 void model_judgement_json(const struct model_judgement *j, struct jw *w);
 

@@ -21,8 +21,16 @@ const char *const model_stat_names[] = {"value", "mean", "min", "max",  "stddev"
 const char *const model_part_kind_names[] = {"phase", "trial", "benchmark", "report", NULL};
 const char *const model_outcome_names[] = {"complete", "partial", "failed", "running", NULL};
 const char *const model_clock_kind_names[] = {"mono", "raw", "tsc", "phc", "virtual", NULL};
-const char *const model_verdict_names[] = {"better",       "worse", "negligible", "equivalent",
-					   "inconclusive", "none",  NULL};
+const char *const model_verdict_names[] = {"better",
+					   "worse",
+					   "negligible",
+					   "equivalent",
+					   "inconclusive",
+					   "none",
+					   "differs-between-sessions",
+					   NULL};
+const char *const model_design_names[] = {"auto",    "unordered", "paired",
+					  "blocked", "sessions",  NULL};
 
 const char *model_stat_name(enum model_stat s)
 {

@@ -151,4 +151,39 @@ int model_dec_item(const struct model_dec *d, enum model_list list, const struct
 /* 1 a value, 0 null, -EINVAL. */
 int model_dec_value(const struct model_col *c, const struct js *v, union model_value *out);
 
+/* ---- effect.c ---- */
+/* Both sides on the log scale, arranged by their design. */
+struct model_effect {
+	enum model_design design;
+	double *a, *b; /* logs of the runs (of value + shift); of sessions in DESIGN_SESSIONS */
+	size_t na, nb;
+	double *d; /* block differences, or NULL */
+	size_t nd;
+	double shift;     /* 0 unless a value is 0 */
+	size_t left_out;  /* runs that are in no block */
+	bool one_session; /* not known to be free of a session's effect */
+	double per_unit;  /* variance of t.d is noise^2 times this */
+	struct model_t t;
+	double noise;
+	struct model_perm perm;
+};
+/* 0 or -ENOMEM. All values are finite and >= 0, neither side is empty. */
+int model_effect_init(struct model_effect *f, const struct model_judge_cfg *cfg,
+		      const struct model_side *a, const struct model_side *b);
+void model_effect_fini(struct model_effect *f);
+
+/* ---- perm.c ---- */
+/* Shuffles the labels within each block; side[i] is 0 or 1, runs of a block are neighbours and
+ * starts[] holds nb + 1 bounds. Sampled. */
+struct model_perm model_perm_blocks(const double *x, const uint8_t *side, const size_t *starts,
+				    size_t nb, struct model_rng *rng);
+
+/* ---- power.c ---- */
+/* The detectable effect at a standard error: of K pairs, or of two sides (pairs 0). */
+double model_mde(double se, double df, size_t pairs, size_t least_side, double floor, double alpha);
+
+/* ---- verdict.c ---- */
+void model_decide(struct model_judgement *j);
+double model_alpha(const struct model_judgement *j);
+
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A figure without its spread is an anecdote. Mean and deviation in one numerically stable
- * pass (Welford), and Student's t as the inverse of the incomplete beta function.
+ * pass (Welford), and on top of them the estimates that verdicts rest on: a difference with its
+ * standard error and degrees of freedom (Welch 1947), its p-value, its interval and the two
+ * one-sided tests of equivalence (Schuirmann 1987).
  */
 #include "model/model.h"
 
@@ -46,62 +48,54 @@ struct model_stats model_stats(const double *x, size_t n)
 	return s;
 }
 
-/* The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. */
-static double beta_fraction(double x, double a, double b)
+/* ---- an estimate with its error ---- */
+
+struct model_t model_one_sample(const double *d, size_t n)
 {
-	const double tiny = 1e-300;
-	double c = 1, d = 1 - (a + b) * x / (a + 1);
-	d = 1 / (fabs(d) < tiny ? tiny : d);
-	double f = d;
-	for (int m = 1; m <= 10000; m++) {
-		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-		d = 1 / (1 + even * d);
-		c = 1 + even / c;
-		f *= c * d;
-		d = 1 / (1 + odd * d);
-		c = 1 + odd / c;
-		f *= c * d;
-		if (fabs(c * d - 1) < 1e-15)
-			break;
-	}
-	return f;
+	struct model_stats s = model_stats(d, n);
+
+	if (n < 2)
+		return (struct model_t){.d = s.mean, .se = (double)NAN};
+	return (struct model_t){s.mean, s.stddev / sqrt((double)n), (double)(n - 1)};
 }
 
-/* I_x(a, b), regularised. */
-static double beta_inc(double x, double a, double b)
+struct model_t model_welch(const double *a, size_t na, const double *b, size_t nb)
 {
-	int sign;
-	if (x <= 0 || x >= 1)
-		return x <= 0 ? 0 : 1;
-	if (x > (a + 1) / (a + b + 2))
-		return 1 - beta_inc(1 - x, b, a);
-	double front = lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
-		       a * log(x) + b * log1p(-x);
-	return exp(front) * beta_fraction(x, a, b) / a;
+	struct model_stats sa = model_stats(a, na), sb = model_stats(b, nb);
+	struct model_t t = {.d = sb.mean - sa.mean, .se = (double)NAN};
+
+	if (na < 2 || nb < 2)
+		return t;
+	double va = sa.stddev * sa.stddev / (double)na, vb = sb.stddev * sb.stddev / (double)nb;
+	t.se = sqrt(va + vb);
+	t.df = t.se > 0 ? (va + vb) * (va + vb) /
+				  (va * va / (double)(na - 1) + vb * vb / (double)(nb - 1))
+			: (double)(na + nb - 2);
+	return t;
 }
 
-/* P(T > t) for t >= 0. */
-static double t_tail(double t, double df)
+double model_t_p(const struct model_t *t)
 {
-	return beta_inc(df / (df + t * t), df / 2, 0.5) / 2;
-}
-
-double model_t_quantile(double p, double df)
-{
-	double tail = p < 0.5 ? p : 1 - p;
-	double lo = 0, hi = 1;
-	if (!(tail > 0) || !(df >= 1))
+	if (!(t->df > 0))
 		return (double)NAN;
-	while (t_tail(hi, df) > tail && hi < 1e15)
-		hi *= 2;
-	for (int i = 0; i < 200 && hi - lo > 1e-12 * hi; i++) {
-		double mid = lo + (hi - lo) / 2;
-		if (t_tail(mid, df) > tail)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	double t = p == 0.5 ? 0 : lo + (hi - lo) / 2;
-	return p < 0.5 ? -t : t;
+	if (t->se == 0)
+		return t->d == 0 ? 1 : 0;
+	return 2 * model_t_cdf(-fabs(t->d) / t->se, t->df);
+}
+
+double model_tost_p(const struct model_t *t, double limit)
+{
+	if (!(t->df > 0))
+		return (double)NAN;
+	if (t->se == 0)
+		return fabs(t->d) < limit ? 0 : 1;
+	/* The side that is nearer to its limit has the larger p. */
+	return model_t_cdf((fabs(t->d) - limit) / t->se, t->df);
+}
+
+double model_t_half(const struct model_t *t, double conf)
+{
+	if (!(t->df > 0))
+		return (double)NAN;
+	return model_t_quantile((1 + conf) / 2, t->df) * t->se;
 }

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How often the whole rule errs, at the default design (12 coin-tossed pairs) and the quick one
+ * (6): false alarms, where *negligible* is one too; how often the interval covers; power at the
+ * detectable effect and at twice it. Seeded, so it either passes always or never; 600 experiments
+ * a row here, 4,000 with WEIR_CHECK_ALL=1. Bounds are the promised ones with 2.6 standard errors
+ * of the count.
+ */
+#include "model_full.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAIRS       12
+#define CALIBRATION 12 /* A/A experiments behind a noise floor */
+
+enum trouble {
+	QUIET,
+	LINEAR,   /* half a noise a run: twelve over the experiment */
+	WARM_UP,  /* ten noises at first, gone after a few runs */
+	AR,       /* AR(0.9): a machine that has moods */
+	STALLS,   /* one run in twenty loses a third */
+	SESSIONS, /* each arm of an experiment has an offset: the switch itself does something */
+};
+struct world {
+	const char *name;
+	enum trouble trouble;
+	double sd; /* of a run's log */
+	size_t pairs;
+};
+static const struct world worlds[] = {
+	{"0.5 %", QUIET, 0.005, PAIRS},
+	{"2 %", QUIET, 0.02, PAIRS},
+	{"5 %", QUIET, 0.05, PAIRS},
+	{"20 %", QUIET, 0.2, PAIRS},
+	{"linear drift", LINEAR, 0.02, PAIRS},
+	{"warm-up drift", WARM_UP, 0.02, PAIRS},
+	{"AR(0.9)", AR, 0.02, PAIRS},
+	{"stalls", STALLS, 0.02, PAIRS},
+	{"sessions", SESSIONS, 0.01, PAIRS},
+	{"2 %, quick", QUIET, 0.02, 6},
+	{"20 %, quick", QUIET, 0.2, 6},
+	{"drift, quick", LINEAR, 0.02, 6},
+	{"sessions, quick", SESSIONS, 0.01, 6},
+};
+
+static double noise_of(const struct world *w, struct model_rng *r, size_t place, double *mood)
+{
+	double z = model_rng_normal(r), at = (double)place;
+
+	switch (w->trouble) {
+	case LINEAR:
+		return w->sd * (z + 0.5 * at);
+	case WARM_UP:
+		return w->sd * (z - 10 * exp(-at / 3));
+	case AR:
+		*mood = place ? 0.9 * *mood + sqrt(1 - 0.81) * z : z;
+		return w->sd * *mood;
+	case STALLS:
+		return w->sd * z + (model_rng_below(r, 20) == 0 ? log(2.0 / 3) : 0);
+	default:
+		return w->sd * z;
+	}
+}
+
+/* One experiment with a true effect; *truth is what its interval should cover. */
+static struct model_judgement run_one(const struct world *w, struct model_rng *r, double effect,
+				      double floor, double *truth)
+{
+	double x[2][PAIRS], mood = 0, offset[2] = {0};
+	int64_t at[2][PAIRS];
+	struct model_judgement j;
+
+	for (int i = 0; i < 2 && w->trouble == SESSIONS; i++)
+		offset[i] = 0.015 * model_rng_normal(r);
+	*truth = effect + offset[1] - offset[0];
+	for (size_t place = 0; place < 2 * w->pairs; place += 2) {
+		uint32_t first = model_rng_below(r, 2);
+		for (uint32_t k = 0; k < 2; k++) {
+			uint32_t side = first ^ k;
+			at[side][place / 2] = (int64_t)(place + k);
+			x[side][place / 2] = 1e9 * exp(noise_of(w, r, place + k, &mood) +
+						       offset[side] + (side ? effect : 0));
+		}
+	}
+	model_judge(&(struct model_judge_cfg){.floor = floor, .seed = 1},
+		    &(struct model_side){.x = x[0], .n = w->pairs, .order = at[0]},
+		    &(struct model_side){.x = x[1], .n = w->pairs, .order = at[1]}, &j);
+	return j;
+}
+
+/* Sessions: the floor that `weir calibrate` would have found. */
+static double calibrate(const struct world *w, struct model_rng *r)
+{
+	double aa[CALIBRATION], truth;
+
+	if (w->trouble != SESSIONS)
+		return 0;
+	for (int i = 0; i < CALIBRATION; i++)
+		aa[i] = run_one(w, r, 0, 0, &truth).t.d;
+	return expm1(model_noise_floor(aa, CALIBRATION));
+}
+
+static bool is_different(const struct model_judgement *j)
+{
+	return j->outcome == VERDICT_BETTER || j->outcome == VERDICT_WORSE ||
+	       j->outcome == VERDICT_NEGLIGIBLE;
+}
+
+static int experiments(void)
+{
+	const char *all = getenv("WEIR_CHECK_ALL");
+
+	return all && *all == '1' ? 4000 : 600;
+}
+
+static double errors(double p, int n)
+{
+	return 2.6 * sqrt(p * (1 - p) / n);
+}
+
+/* ---- false alarms and coverage ---- */
+
+static void check_world(const struct world *w, struct model_rng *r, int n)
+{
+	int alarms = 0, covered = 0;
+
+	for (int i = 0; i < n; i++) {
+		double truth, floor = calibrate(w, r);
+		struct model_judgement j = run_one(w, r, 0, floor, &truth);
+		alarms += is_different(&j);
+		covered += log1p(j.lo) <= truth && truth <= log1p(j.hi);
+	}
+	double alarm = (double)alarms / n, cover = (double)covered / n;
+	if (getenv("WEIR_ERRS_PRINT"))
+		print_message("%-16s alarms %5.2f %%, covers %6.2f %%\n", w->name, 100 * alarm,
+			      100 * cover);
+	if (alarm > 0.05 + errors(0.05, n))
+		fail_msg("%s: %.2f %% false alarms", w->name, 100 * alarm);
+	/* A few stalls make Student's interval too wide, never too narrow: 98 %. */
+	bool wide = w->trouble == STALLS && cover > 0.95;
+	if (!wide && fabs(cover - 0.95) > 0.014 + errors(0.95, n))
+		fail_msg("%s: the interval covers in %.2f %%", w->name, 100 * cover);
+}
+
+static void test_alarms(void **state)
+{
+	(void)state;
+	struct model_rng r;
+	model_rng_seed(&r, 20, 1);
+	for (size_t i = 0; i < ARRAY_LEN(worlds); i++)
+		check_world(&worlds[i], &r, experiments());
+}
+
+/* ---- power ---- */
+
+static double power(const struct world *w, struct model_rng *r, double effect, double floor, int n)
+{
+	int hits = 0;
+	double truth;
+
+	for (int i = 0; i < n; i++) {
+		struct model_judgement j = run_one(w, r, effect, floor, &truth);
+		hits += is_different(&j);
+	}
+	return (double)hits / n;
+}
+
+/* What is printed is an estimate: the mean power over what pilots of this world print. */
+static double power_printed(const struct world *w, struct model_rng *r, double times, double floor,
+			    int n)
+{
+	int hits = 0;
+	double truth;
+
+	for (int i = 0; i < n; i++) {
+		double effect = times * log1p(run_one(w, r, 0, floor, &truth).mde);
+		struct model_judgement j = run_one(w, r, effect, floor, &truth);
+		hits += is_different(&j);
+	}
+	return (double)hits / n;
+}
+
+static void test_power(void **state)
+{
+	(void)state;
+	static const struct {
+		struct world w;
+		double floor;
+	} rows[] = {
+		{{"0.5 %", QUIET, 0.005, PAIRS}, 0},
+		{{"20 %", QUIET, 0.2, PAIRS}, 0},
+		{{"2 %, quick", QUIET, 0.02, 6}, 0},
+		{{"2 %, floor", QUIET, 0.02, PAIRS}, 0.03},
+	};
+	int n = experiments();
+	struct model_rng r;
+	model_rng_seed(&r, 21, 1);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct world *w = &rows[i].w;
+		double floor = rows[i].floor;
+		double mde = model_mde_pairs(w->pairs, M_SQRT2 * w->sd, log1p(floor), 0.05);
+		double one = power(w, &r, mde, floor, n), two = power(w, &r, 2 * mde, floor, n);
+		double printed = power_printed(w, &r, 1, floor, n);
+		double printed2 = power_printed(w, &r, 2, floor, n);
+		if (getenv("WEIR_ERRS_PRINT"))
+			print_message("%-16s power %.3f, at twice %.3f; as printed %.3f, %.3f\n",
+				      w->name, one, two, printed, printed2);
+		assert_true(one >= 0.75 - errors(0.75, n));
+		assert_true(two >= 0.98 - errors(0.98, n));
+		assert_true(printed >= 0.75 - errors(0.75, n));
+		assert_true(printed2 >= 0.98 - errors(0.98, n));
+	}
+}
+
+/* Two heaps of runs, where sessions are no concern: the Welch form keeps its promises too. */
+static void test_heaps(void **state)
+{
+	(void)state;
+	int n = experiments(), alarms = 0, hits = 0, covered = 0;
+	struct model_rng r;
+	model_rng_seed(&r, 22, 1);
+	double mde = model_mde_two(8, 8, 0.05, 0, 0.05);
+	for (int i = 0; i < n; i++) {
+		double x[3][8];
+		struct model_judgement j;
+		for (int k = 0; k < 24; k++)
+			x[k / 8][k % 8] = exp(0.05 * model_rng_normal(&r) + (k >= 16 ? mde : 0));
+		struct model_side a = {.x = x[0], .n = 8}, b = {.x = x[1], .n = 8};
+		struct model_side c = {.x = x[2], .n = 8};
+		model_judge(&(struct model_judge_cfg){.floor_sessions = true}, &a, &b, &j);
+		alarms += is_different(&j);
+		covered += j.lo <= 0 && 0 <= j.hi;
+		model_judge(&(struct model_judge_cfg){.floor_sessions = true}, &a, &c, &j);
+		hits += is_different(&j);
+	}
+	assert_true((double)alarms / n <= 0.05 + errors(0.05, n));
+	assert_true(fabs((double)covered / n - 0.95) <= 0.014 + errors(0.95, n));
+	assert_true((double)hits / n >= 0.75 - errors(0.75, n));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_alarms),
+		cmocka_unit_test(test_power),
+		cmocka_unit_test(test_heaps),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

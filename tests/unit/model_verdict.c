@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rule: designs, gates, qualifiers, families, planning and wording, on small made data. What
+ * real data deserve is model_ab.c, how often the rule errs is model_errs.c.
+ */
+#include "model_full.h"
+
+#include <math.h>
+
+#define RUNS 24
+
+/* One sequence AB BA AB …: the pairs of a rule of order, with noise and a drift a run. */
+struct exp {
+	double a[RUNS], b[RUNS];
+	int64_t at_a[RUNS], at_b[RUNS];
+	size_t n;
+	struct model_side side[2];
+};
+
+static void make(struct exp *e, size_t pairs, double effect, double sd, double drift)
+{
+	struct model_rng r;
+	model_rng_seed(&r, 2, 1);
+	e->n = pairs;
+	for (size_t k = 0; k < pairs; k++) {
+		int64_t first = (int64_t)(2 * k), swap = (int64_t)(k % 2);
+		e->at_a[k] = first + swap;
+		e->at_b[k] = first + 1 - swap;
+		e->a[k] = 900e6 * exp(sd * model_rng_normal(&r) + drift * (double)e->at_a[k]);
+		e->b[k] = 900e6 *
+			  exp(effect + sd * model_rng_normal(&r) + drift * (double)e->at_b[k]);
+	}
+	e->side[0] = (struct model_side){.x = e->a, .n = pairs, .order = e->at_a};
+	e->side[1] = (struct model_side){.x = e->b, .n = pairs, .order = e->at_b};
+}
+
+static struct model_judgement judge(const struct exp *e, const struct model_judge_cfg *cfg)
+{
+	struct model_judgement j;
+	model_judge(cfg, &e->side[0], &e->side[1], &j);
+	return j;
+}
+
+static bool has(const struct model_judgement *j, enum model_reason r)
+{
+	return j->reasons & MODEL_R(r);
+}
+
+/* ---- outcomes ---- */
+
+static void test_outcomes(void **state)
+{
+	(void)state;
+	static const struct {
+		double effect, sd;
+		enum model_better better;
+		enum model_verdict_outcome want;
+	} rows[] = {
+		{0.10, 0.02, MODEL_HIGHER, VERDICT_BETTER},
+		{0.10, 0.02, MODEL_LOWER, VERDICT_WORSE},
+		{-0.10, 0.02, MODEL_HIGHER, VERDICT_WORSE},
+		{-0.10, 0.02, MODEL_LOWER, VERDICT_BETTER},
+		{0.008, 0.002, MODEL_HIGHER, VERDICT_NEGLIGIBLE},
+		{0, 0.005, MODEL_HIGHER, VERDICT_EQUIVALENT},
+		{0, 0.10, MODEL_HIGHER, VERDICT_INCONCLUSIVE},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct exp e;
+		make(&e, 12, rows[i].effect, rows[i].sd, 0);
+		struct model_judgement j =
+			judge(&e, &(struct model_judge_cfg){.better = rows[i].better});
+		assert_int_equal(j.outcome, rows[i].want);
+		assert_int_equal(j.design, DESIGN_BLOCKED);
+		assert_int_equal(j.units, 12);
+		assert_true(j.lo < j.effect && j.effect < j.hi);
+		assert_true(j.mde_lo < j.mde && j.mde < j.mde_hi);
+		assert_int_equal(j.need > 0, rows[i].want == VERDICT_INCONCLUSIVE);
+	}
+}
+
+/* A drift far larger than the effect leaves pairs alone, and forbids a verdict of heaps. */
+static void test_drift(void **state)
+{
+	(void)state;
+	struct exp e;
+	make(&e, 12, 0.03, 0.003, 0.01);
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	assert_false(has(&j, REASON_DRIFT));
+	j = judge(&e, &(struct model_judge_cfg){.design = DESIGN_UNORDERED});
+	assert_int_equal(j.outcome, VERDICT_NONE);
+	assert_true(has(&j, REASON_DRIFT));
+}
+
+/* One after the other is an order too, but no block of it holds both sides. */
+static void test_one_after_the_other(void **state)
+{
+	(void)state;
+	struct exp e;
+	make(&e, 8, 0.10, 0.01, 0);
+	for (size_t k = 0; k < 8; k++) {
+		e.at_a[k] = (int64_t)k;
+		e.at_b[k] = (int64_t)k + 8;
+	}
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.design, DESIGN_UNORDERED);
+	assert_int_equal(j.outcome, VERDICT_SESSIONS);
+}
+
+static void test_designs(void **state)
+{
+	(void)state;
+	struct exp e;
+	int64_t own[8], other[8], shared[8];
+	make(&e, 8, 0.10, 0.01, 0);
+	for (int i = 0; i < 8; i++) {
+		own[i] = i / 2;        /* four sessions of A … */
+		other[i] = 10 + i / 2; /* … and four of B */
+		shared[i] = i / 2;     /* or four that saw both */
+	}
+	e.side[0].order = e.side[1].order = NULL;
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.design, DESIGN_UNORDERED);
+	assert_int_equal(j.outcome, VERDICT_SESSIONS);
+	j = judge(&e, &(struct model_judge_cfg){.design = DESIGN_PAIRED});
+	assert_int_equal(j.design, DESIGN_PAIRED);
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	e.side[0].session = own;
+	e.side[1].session = other;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.design, DESIGN_SESSIONS);
+	assert_int_equal(j.units, 4);
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	e.side[1].session = shared;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.design, DESIGN_BLOCKED);
+	assert_int_equal(j.units, 4);
+	assert_int_equal(j.outcome, VERDICT_BETTER); /* 6^4 relabellings suffice, 2^4 would not */
+}
+
+/* Five pairs can be flipped in 32 ways: no 5 % there, however clear the difference. */
+static void test_few(void **state)
+{
+	(void)state;
+	struct exp e;
+	make(&e, 5, 0.5, 0.001, 0);
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_INCONCLUSIVE);
+	assert_true(has(&j, REASON_FEW_BLOCKS));
+	assert_true(isinf(j.mde));
+	e.side[0].n = e.side[1].n = 1;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_INCONCLUSIVE);
+	assert_true(has(&j, REASON_FEW_RUNS));
+	assert_true(isnan(j.lo) && isnan(j.noise) && j.effect > 0.4);
+	assert_true(j.explain > 0 && j.settle6 < j.settle12);
+}
+
+/* A run without a partner is left out, and that is said. */
+static void test_unblocked(void **state)
+{
+	(void)state;
+	struct exp e;
+	make(&e, 9, 0.10, 0.01, 0);
+	e.side[1].n = 8;
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.units, 8);
+	assert_true(has(&j, REASON_UNBLOCKED));
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+}
+
+/* ---- gates and qualifiers ---- */
+
+static void test_gates(void **state)
+{
+	(void)state;
+	struct exp e;
+	struct model_judgement j;
+	make(&e, 12, 0.1, 0.02, 0);
+	e.a[3] = -1;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_NONE);
+	assert_true(has(&j, REASON_NEGATIVE));
+	e.a[3] = (double)NAN;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(j.outcome == VERDICT_NONE && has(&j, REASON_NOT_A_NUMBER));
+	make(&e, 12, 0.1, 0.02, 0);
+	e.side[0].n = 0;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(j.outcome == VERDICT_NONE && has(&j, REASON_MISSING_SIDE));
+	make(&e, 12, 0.1, 0.02, 0);
+	e.side[0].x = e.side[1].x;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(j.outcome == VERDICT_NONE && has(&j, REASON_SAME_DATA));
+	make(&e, 12, 0.1, 0.02, 0);
+	e.side[0].seconds = 10;
+	e.side[1].seconds = 30;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(j.outcome == VERDICT_NONE && has(&j, REASON_DURATION));
+	e.side[0].seconds = e.side[1].seconds = 0.5;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(j.outcome == VERDICT_NONE && has(&j, REASON_SHORT));
+	make(&e, 12, 0.1, 0.02, 0);
+	e.side[1].stalled = 0.2;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(j.outcome == VERDICT_NONE && has(&j, REASON_STALLED));
+	j = judge(&e, &(struct model_judge_cfg){.found = MODEL_R(REASON_UNITS)});
+	assert_true(j.outcome == VERDICT_NONE && has(&j, REASON_UNITS) && isnan(j.effect));
+}
+
+static void test_qualifiers(void **state)
+{
+	(void)state;
+	struct exp e;
+	struct model_judgement j;
+	make(&e, 12, 0, 0.002, 0);
+	e.side[0].changed = 1;
+	e.side[1].stalled = 0.01;
+	j = judge(&e, &(struct model_judge_cfg){.ceiling = 905e6});
+	assert_int_equal(j.outcome, VERDICT_EQUIVALENT);
+	assert_true(has(&j, REASON_LINE_RATE) && has(&j, REASON_CHANGE_POINT));
+	assert_true(has(&j, REASON_SOME_STALLS));
+	make(&e, 12, 0.1, 0.002, 0);
+	j = judge(&e, &(struct model_judge_cfg){.ceiling = 1000e6});
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	assert_true(has(&j, REASON_BOUND_BY_LINE));
+}
+
+/* Zero variance and zeros have defined outcomes. */
+static void test_degenerate(void **state)
+{
+	(void)state;
+	struct exp e;
+	struct model_judgement j;
+	make(&e, 12, 0, 0, 0);
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_EQUIVALENT);
+	assert_true(has(&j, REASON_ZERO_VARIANCE));
+	make(&e, 12, 0.1, 0, 0);
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	/* 100 Mbit/s steps of a figure: the interval is not a point any more. */
+	j = judge(&e, &(struct model_judge_cfg){.resolution = 100e6});
+	assert_true(j.lo < j.effect - 0.005);
+	make(&e, 12, 0, 0, 0);
+	for (size_t i = 0; i < e.n; i++)
+		e.a[i] = e.b[i] = 0;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_EQUIVALENT);
+	make(&e, 12, 0, 0.1, 0);
+	for (size_t i = 0; i < e.n; i++)
+		e.b[i] = 0;
+	j = judge(&e, &(struct model_judge_cfg){.better = MODEL_LOWER});
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	assert_true(has(&j, REASON_ZEROS));
+	assert_true(fabs(j.b) < 1);
+}
+
+/* ---- floor, families, planning ---- */
+
+static void test_floor(void **state)
+{
+	(void)state;
+	const double aa[] = {0.01, -0.01, 0.01, -0.01};
+	struct exp e;
+	/* R: qt(.975, 4) * sqrt(mean(c(.01, -.01, .01, -.01)^2)) */
+	assert_true(fabs(model_noise_floor(aa, 4) - 0.02776445105) < 1e-9);
+	assert_true(isnan(model_noise_floor(aa, 0)));
+	make(&e, 12, 0.02, 0.004, 0);
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	j = judge(&e, &(struct model_judge_cfg){.floor = 0.05});
+	assert_int_equal(j.outcome, VERDICT_INCONCLUSIVE);
+	assert_true(has(&j, REASON_FLOOR) && has(&j, REASON_FLOOR_OVER_MARGIN));
+	assert_true(j.mde > 0.05);
+	make(&e, 12, 0, 0.004, 0);
+	j = judge(&e, &(struct model_judge_cfg){.floor = 0.01});
+	assert_int_equal(j.outcome, VERDICT_EQUIVALENT);
+	double alone = j.p_eq;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(j.p_eq < alone); /* the floor's variance enters */
+}
+
+static void test_sequential(void **state)
+{
+	(void)state;
+	struct exp e;
+	make(&e, 12, 0.02, 0.02, 0);
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	struct model_judgement s = judge(&e, &(struct model_judge_cfg){.sequential = true});
+	assert_true(s.conf == 0.965 && s.lo < j.lo && s.hi > j.hi);
+}
+
+/* Forty metrics of noise with one small p among them, and the same metric declared primary. */
+static void test_family(void **state)
+{
+	(void)state;
+	struct model_judgement j[3];
+	struct exp e;
+	make(&e, 12, 0.02, 0.02, 0);
+	for (int i = 0; i < 3; i++)
+		j[i] = judge(&e, &(struct model_judge_cfg){0});
+	double p = j[0].p_t;
+	assert_true(p < 0.05 && p > 0.05 / 40);
+	assert_int_equal(j[0].outcome, VERDICT_BETTER);
+	model_judge_family(j, 3, 0, 37);
+	assert_int_equal(j[0].outcome, VERDICT_BETTER);
+	assert_true(j[0].p_adj == p);
+	assert_int_equal(j[1].outcome, VERDICT_INCONCLUSIVE);
+	assert_true(has(&j[1], REASON_HOLM));
+	assert_true(fabs(j[1].p_adj / (39 * p) - 1) < 1e-12 || j[1].p_adj == 1);
+	assert_true(j[1].need > 0);
+}
+
+static void test_plan(void **state)
+{
+	(void)state;
+	assert_true(isinf(model_mde_pairs(5, 0.02, 0, 0.05)));
+	assert_true(isfinite(model_mde_pairs(6, 0.02, 0, 0.05)));
+	size_t n = model_pairs_to_detect(0.02, 0.03, 0, 0.05);
+	assert_true(model_mde_pairs(n, 0.03, 0, 0.05) <= 0.02);
+	assert_true(model_mde_pairs(n - 1, 0.03, 0, 0.05) > 0.02);
+	/* 7.85 s_d^2 / d^2 of the normal approximation is 17.7; the t and its rule need more. */
+	assert_in_range(n, 18, 22);
+	assert_int_equal(model_pairs_to_detect(0.02, 0.03, 0.02, 0.05), 0);
+	assert_int_equal(model_pairs_to_detect(0, 0.03, 0, 0.05), 0);
+	/* 8.56 s_d^2 / L^2 = 19.3 */
+	assert_in_range(model_pairs_to_equal(0.02, 0.03), 19, 23);
+	for (size_t k = 6; k < 40; k++)
+		assert_true(model_mde_pairs(k + 1, 1, 0, 0.05) < model_mde_pairs(k, 1, 0, 0.05));
+}
+
+/* ---- words ---- */
+
+static void test_words(void **state)
+{
+	(void)state;
+	struct exp e;
+	struct buf b = {0};
+	struct model_judgement j;
+	make(&e, 12, 0.002, 0.08, 0);
+	j = judge(&e, &(struct model_judge_cfg){0});
+	model_judgement_text(&j, "goodput", "cubic", "bbr", &b);
+	assert_int_equal(j.outcome, VERDICT_INCONCLUSIVE);
+	assert_non_null(strstr(b.data, "Inconclusive: goodput of bbr is "));
+	assert_non_null(strstr(b.data, " than of cubic (95 % interval "));
+	assert_non_null(strstr(b.data, "12 pairs"));
+	assert_non_null(strstr(b.data, "could have shown a difference of "));
+	assert_non_null(strstr(b.data, "weir try --pairs "));
+	assert_null(strstr(b.data, "o difference")); /* "no difference" is never said */
+	buf_clear(&b);
+	make(&e, 12, 0, 0.005, 0);
+	j = judge(&e, &(struct model_judge_cfg){.margin = 0.015});
+	model_judgement_text(&j, NULL, NULL, NULL, &b);
+	assert_true(!strncmp(b.data, "Equivalent within ±1.5 %: B is ", 31));
+	buf_clear(&b);
+	j = judge(&e, &(struct model_judge_cfg){.found = MODEL_R(REASON_REQUEST)});
+	model_judgement_text(&j, NULL, NULL, NULL, &b);
+	assert_true(!strncmp(b.data, "No verdict: the sides did not measure the same", 46));
+	buf_fini(&b);
+}
+
+static void test_json(void **state)
+{
+	(void)state;
+	struct exp e;
+	struct buf b = {0};
+	struct jw w = jw_init(&b);
+	struct js_doc *d;
+	double effect;
+	make(&e, 12, 0.1, 0.02, 0);
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	jw_obj(&w, NULL);
+	model_judgement_json(&j, &w);
+	jw_end_obj(&w);
+	assert_int_equal(js_parse(b.data, b.len, &js_limits_file, &d, NULL), 0);
+	const struct js *o = js_root(d);
+	assert_string_equal(js_str(js_get(o, "outcome"), NULL), "better");
+	assert_true(js_f64(js_get(o, "effect"), &effect) && effect == j.effect);
+	assert_int_equal(js_len(js_get(o, "interval")), 2);
+	assert_int_equal(js_len(js_get(o, "reasons")), 0);
+	assert_int_equal(js_type(js_get(o, "noise_floor")), JS_NULL);
+	js_free(d);
+	buf_fini(&b);
+}
+
+/* Every code is there, once, and its text is a clause. */
+static void test_reasons(void **state)
+{
+	(void)state;
+	for (int i = 0; i < REASON_NUM; i++) {
+		const struct model_reason_row *r = model_reason((enum model_reason)i);
+		assert_non_null(r->code);
+		assert_true(strlen(r->text) > 10 && r->text[strlen(r->text) - 1] != '.');
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(r->code, model_reason((enum model_reason)k)->code);
+	}
+	assert_null(model_reason(REASON_NUM));
+	assert_true(REASON_NUM < 64);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_outcomes),
+		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_one_after_the_other),
+		cmocka_unit_test(test_designs),
+		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_unblocked),
+		cmocka_unit_test(test_gates),
+		cmocka_unit_test(test_qualifiers),
+		cmocka_unit_test(test_degenerate),
+		cmocka_unit_test(test_floor),
+		cmocka_unit_test(test_sequential),
+		cmocka_unit_test(test_family),
+		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_reasons),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
