@@ -16,12 +16,12 @@
 
 #include "sys/sys.h"
 
-static int set_int(int fd, int level, int name, int value)
+int net_sock_set(int fd, int level, int name, int value)
 {
 	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
 }
 
-static int get_int(int fd, int level, int name)
+int net_sock_get(int fd, int level, int name)
 {
 	int value = 0;
 	socklen_t len = sizeof(value);
@@ -31,12 +31,12 @@ static int get_int(int fd, int level, int name)
 
 static int sock_family(int fd)
 {
-	return get_int(fd, SOL_SOCKET, SO_DOMAIN);
+	return net_sock_get(fd, SOL_SOCKET, SO_DOMAIN);
 }
 
 /* ---- binding and listening --------------------------------------------- */
 
-static int bind_dev(int fd, const char *dev, struct weir_err *e)
+int net_bind_dev(int fd, const char *dev, struct weir_err *e)
 {
 	char shown[IFNAMSIZ * 4 + 1];
 
@@ -50,7 +50,7 @@ static int bind_dev(int fd, const char *dev, struct weir_err *e)
 	return 0;
 }
 
-static int bind_addr(int fd, const struct net_addr *a, struct weir_err *e)
+int net_bind_addr(int fd, const struct net_addr *a, struct weir_err *e)
 {
 	char text[128];
 	int code;
@@ -69,7 +69,7 @@ static int bind_addr(int fd, const struct net_addr *a, struct weir_err *e)
 	return -code;
 }
 
-static struct net_addr any_addr(int family, uint16_t port)
+struct net_addr net_any_addr(int family, uint16_t port)
 {
 	struct net_addr a = {0};
 
@@ -91,12 +91,12 @@ static int listen_on(const struct net_sock_opts *o, struct net_addr a, bool dual
 
 	if (fd < 0)
 		return err_os(e, errno, "cannot make a socket");
-	set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	net_sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (a.sa.sa_family == AF_INET6)
-		set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, !dual);
-	rc = bind_dev(fd, o ? o->bind_dev : NULL, e);
+		net_sock_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, !dual);
+	rc = net_bind_dev(fd, o ? o->bind_dev : NULL, e);
 	if (rc == 0)
-		rc = bind_addr(fd, &a, e);
+		rc = net_bind_addr(fd, &a, e);
 	if (rc == 0 && listen(fd, backlog)) {
 		rc = err_os(e, errno, "cannot listen on port %u", net_addr_port(&a));
 		if (rc == -EADDRINUSE)
@@ -119,10 +119,10 @@ int net_listen_tcp(const struct net_sock_opts *o, uint16_t port, int backlog, st
 		return rc < 0 ? rc : listen_on(o, a, false, backlog, e);
 	}
 	if (family != AF_UNSPEC)
-		return listen_on(o, any_addr(family, port), false, backlog, e);
-	rc = listen_on(o, any_addr(AF_INET6, port), true, backlog, e);
+		return listen_on(o, net_any_addr(family, port), false, backlog, e);
+	rc = listen_on(o, net_any_addr(AF_INET6, port), true, backlog, e);
 	if (rc == -EAFNOSUPPORT || rc == -EADDRNOTAVAIL) /* no IPv6 here */
-		rc = listen_on(o, any_addr(AF_INET, port), false, backlog, e);
+		rc = listen_on(o, net_any_addr(AF_INET, port), false, backlog, e);
 	return rc;
 }
 
@@ -140,6 +140,7 @@ static const struct {
 	 "is it up, and is the address right?"},
 	{ECONNRESET, "%s resets the connection", "a firewall or a server that is shutting down?"},
 	{EACCES, "a local rule forbids connecting to %s", "see \"nft list ruleset\""},
+	{EINVAL, "a route of this host throws away what is for %s", "see \"ip route get\""},
 	{EPERM, "a local rule forbids connecting to %s", "see \"nft list ruleset\""},
 	{EADDRNOTAVAIL, "no local address or port is free to connect to %s", ""},
 };
@@ -164,8 +165,8 @@ static int connect_failed(int code, const struct net_addr *to, struct weir_err *
 
 static int bind_local(int fd, const struct net_sock_opts *o, int family, struct weir_err *e)
 {
-	struct net_addr a = any_addr(family, o->bind_port);
-	int rc = bind_dev(fd, o->bind_dev, e);
+	struct net_addr a = net_any_addr(family, o->bind_port);
+	int rc = net_bind_dev(fd, o->bind_dev, e);
 
 	if (rc || (!o->bind_host && !o->bind_port))
 		return rc;
@@ -175,10 +176,11 @@ static int bind_local(int fd, const struct net_sock_opts *o, int family, struct 
 			return rc;
 	}
 	if (o->bind_port)
-		set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1); /* past a TIME_WAIT of the last run */
+		net_sock_set(fd, SOL_SOCKET, SO_REUSEADDR,
+			     1); /* past a TIME_WAIT of the last run */
 	else
-		set_int(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-	return bind_addr(fd, &a, e);
+		net_sock_set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	return net_bind_addr(fd, &a, e);
 }
 
 static int connect_within(int fd, const struct net_addr *to, int64_t timeout_ns)
@@ -190,7 +192,7 @@ static int connect_within(int fd, const struct net_addr *to, int64_t timeout_ns)
 	if (errno != EINPROGRESS)
 		return -errno;
 	rc = net_wait(fd, POLLOUT, clk_mono_ns() + timeout_ns, -1);
-	return rc ? rc : -get_int(fd, SOL_SOCKET, SO_ERROR);
+	return rc ? rc : -net_sock_get(fd, SOL_SOCKET, SO_ERROR);
 }
 
 int net_connect_tcp(const struct net_addr *to, const struct net_sock_opts *o,
@@ -239,15 +241,15 @@ bool net_cc_available(const char *name)
 	return false;
 }
 
-static int apply_tos(int fd, uint8_t tos)
+int net_apply_tos(int fd, uint8_t tos)
 {
 	/* IPv6 sockets take both: they may carry IPv4-mapped peers. */
-	int v4 = set_int(fd, IPPROTO_IP, IP_TOS, tos);
+	int v4 = net_sock_set(fd, IPPROTO_IP, IP_TOS, tos);
 
-	return sock_family(fd) == AF_INET6 ? set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos) : v4;
+	return sock_family(fd) == AF_INET6 ? net_sock_set(fd, IPPROTO_IPV6, IPV6_TCLASS, tos) : v4;
 }
 
-static int apply_pacing(int fd, uint64_t bps)
+int net_apply_pacing(int fd, uint64_t bps)
 {
 	uint64_t bytes = bps / 8;
 
@@ -260,19 +262,19 @@ int net_tcp_apply(int fd, const struct flow_spec *spec, struct weir_err *e)
 	int rc = 0;
 
 	if (window) {
-		rc = set_int(fd, SOL_SOCKET, SO_SNDBUF, window);
+		rc = net_sock_set(fd, SOL_SOCKET, SO_SNDBUF, window);
 		if (rc == 0)
-			rc = set_int(fd, SOL_SOCKET, SO_RCVBUF, window);
+			rc = net_sock_set(fd, SOL_SOCKET, SO_RCVBUF, window);
 		if (rc)
 			return err_os(e, -rc, "cannot set the window to %d bytes", window);
 	}
-	if (spec->mss && (rc = set_int(fd, IPPROTO_TCP, TCP_MAXSEG, (int)spec->mss)))
+	if (spec->mss && (rc = net_sock_set(fd, IPPROTO_TCP, TCP_MAXSEG, (int)spec->mss)))
 		return err_os(e, -rc, "cannot set the MSS to %u", spec->mss);
-	if (spec->nodelay && (rc = set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1)))
+	if (spec->nodelay && (rc = net_sock_set(fd, IPPROTO_TCP, TCP_NODELAY, 1)))
 		return err_os(e, -rc, "cannot set TCP_NODELAY");
-	if (spec->tos && (rc = apply_tos(fd, spec->tos)))
+	if (spec->tos && (rc = net_apply_tos(fd, spec->tos)))
 		return err_os(e, -rc, "cannot set the traffic class 0x%02x", spec->tos);
-	if (spec->fq_rate_bps && (rc = apply_pacing(fd, spec->fq_rate_bps)))
+	if (spec->fq_rate_bps && (rc = net_apply_pacing(fd, spec->fq_rate_bps)))
 		return err_os(e, -rc, "cannot set the pacing rate");
 	/* A refusal is no error here: net_tcp_applied() says what is in use. */
 	if (spec->cc[0] && net_cc_available(spec->cc))
@@ -286,9 +288,9 @@ void net_tcp_applied(int fd, const struct flow_spec *spec, struct net_applied *g
 	socklen_t len = sizeof(got->cc) - 1;
 
 	*got = (struct net_applied){0};
-	got->sndbuf = (uint64_t)get_int(fd, SOL_SOCKET, SO_SNDBUF) / 2;
-	got->rcvbuf = (uint64_t)get_int(fd, SOL_SOCKET, SO_RCVBUF) / 2;
-	got->mss = (uint32_t)get_int(fd, IPPROTO_TCP, TCP_MAXSEG);
+	got->sndbuf = (uint64_t)net_sock_get(fd, SOL_SOCKET, SO_SNDBUF) / 2;
+	got->rcvbuf = (uint64_t)net_sock_get(fd, SOL_SOCKET, SO_RCVBUF) / 2;
+	got->mss = (uint32_t)net_sock_get(fd, IPPROTO_TCP, TCP_MAXSEG);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, got->cc, &len))
 		got->cc[0] = 0;
 	got->cc_refused = spec->cc[0] && strcmp(spec->cc, got->cc) != 0;
@@ -306,5 +308,5 @@ void net_tcp_control_opts(int fd)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		set_int(fd, rows[i].level, rows[i].name, rows[i].value);
+		net_sock_set(fd, rows[i].level, rows[i].name, rows[i].value);
 }

@@ -158,7 +158,7 @@ int proto_data_take(struct proto_session *s, int64_t deadline_ns, struct weir_er
 		if (fd >= 0)
 			return fd;
 		if (fd != -ETIMEDOUT && fd != -EAGAIN && fd != -EINTR)
-			return err_os(e, -fd, "data connection");
+			return proto_read_err(s, fd, "waiting for its data connections", e);
 		if (now >= deadline_ns)
 			return proto_read_err(s, -ETIMEDOUT, "waiting for its data connections", e);
 	}
