@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MEMBERS_MAX 64 /* of a request, in words */
@@ -122,10 +123,69 @@ static struct js_doc *parse(const char *json)
 	return d;
 }
 
-static void value_words(struct buf *b, const struct js *v, bool unicode)
+/* Values of requests that have a unit: options of that name, in base units. */
+static const struct {
+	const char *key;
+	enum unit unit;
+} units_of[] = {
+	{"time", UNIT_SECOND},     {"omit", UNIT_SECOND},
+	{"interval", UNIT_SECOND}, {"connect-timeout", UNIT_SECOND},
+	{"bitrate", UNIT_BPS},     {"fq-rate", UNIT_BPS},
+	{"bytes", UNIT_BYTE},      {"length", UNIT_BYTE},
+	{"window", UNIT_BYTE},
+};
+
+static enum unit unit_of(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(units_of); i++)
+		if (!strcmp(units_of[i].key, key))
+			return units_of[i].unit;
+	return UNIT_NONE;
+}
+
+/* As options are typed: whole binary sizes, no more digits than there are, nothing to wrap at. */
+static void quantity(struct buf *b, double v, enum unit unit)
+{
+	static const char *const thousands[] = {"", "k", "M", "G", "T"};
+	static const char *const binary[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	double step = unit == UNIT_BYTE ? 1024 : 1000;
+	size_t i = 0;
+	while (unit != UNIT_SECOND && i < 4 && v >= step &&
+	       (unit != UNIT_BYTE || fmod(v, step) == 0)) {
+		v /= step;
+		i++;
+	}
+	buf_printf(b, "%.10g%s%s", v, unit == UNIT_BYTE ? binary[i] : thousands[i],
+		   unit == UNIT_BYTE  ? ""
+		   : unit == UNIT_BPS ? "bit/s"
+				      : "s");
+}
+
+/* Rates are texts, as they may tell a burst too: "100000000/10". */
+static bool unit_words(struct buf *b, const struct js *v, enum unit unit)
+{
+	const char *s = js_str(v, NULL);
+	char *end;
+	double d;
+	if (unit == UNIT_NONE)
+		return false;
+	if (!s)
+		return js_f64(v, &d) && (quantity(b, d, unit), true);
+	d = strtod(s, &end);
+	if (end == s || (*end && *end != '/'))
+		return false;
+	quantity(b, d, unit);
+	if (*end)
+		buf_printf(b, " in bursts of %lu", strtoul(end + 1, NULL, 10));
+	return true;
+}
+
+static void value_words(struct buf *b, const char *key, const struct js *v, bool unicode)
 {
 	struct buf text = {.max = 1 << 20};
 	const char *s = js_str(v, NULL);
+	if (unit_words(b, v, unit_of(key)))
+		return;
 	if (!s) {
 		js_dump(v, &text);
 		s = text.data;
@@ -144,7 +204,7 @@ static void member_words(struct buf *b, const char *key, const struct js *v, boo
 	if (is_flag)
 		return;
 	buf_putc(b, ' ');
-	value_words(b, v, unicode);
+	value_words(b, key, v, unicode);
 }
 
 static bool listed(const char *const *list, const char *key)
