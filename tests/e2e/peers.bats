@@ -52,7 +52,7 @@ web()
 {
 	spawn_far web python3 -m http.server 8000
 	until_true 5 listens 8000
-	meets 8000 5 'a web server' 'not weir or iperf3' 'is the port right'
+	meets 8000 3 'a web server' 'not weir or iperf3' 'is the port right' -- --connect-timeout 1s
 }
 @test "a web server" {
 	need python3

@@ -111,12 +111,12 @@ blocks_exact()
 
 rates()
 {
-	weir_json -t 2 -b 20M -l 8K --bidir
+	weir_json -t 1 -b 20M -l 8K --bidir
 	both_ends up down
 	within 'up' "$(figure up receiver goodput)" 20e6 3
 	within 'down' "$(figure down receiver goodput)" 20e6 3
 	is 'what limited it' "$(jq -r .limited_code run.json)" asked-rate
-	weir_json -t 1 --fq-rate 100M -P 2
+	weir_json -t 0.7 --fq-rate 100M -P 2
 	within 'paced by the kernel' "$(figure up receiver goodput)" 200e6 10
 }
 @test "-b -l --bidir; --fq-rate -P 2" {
@@ -185,8 +185,8 @@ many()
 schema_run()
 {
 	local i=0 options
-	for options in '-t 0.2 --bidir -P 2 -O 0.1' '-t 0.2 --each-way -i 0.05' '-n 2M -R' '-k 10 -i 0' \
-		'-t 0.2 -b 5M -T title --tag a=b --repeat 1'; do
+	for options in '-t 0.2 --bidir -P 2 -O 0.1 -T title' '-t 0.2 --each-way -i 0.05 --tag a=b' \
+		'-n 2M -R -i 0 -b 100M'; do
 		# shellcheck disable=SC2086 # words
 		weir_json $options
 		cp run.json $((++i)).json
