@@ -16,7 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define TX_MIN        (256 << 10)
+/* The largest block of a flow without a length. */
+#define TX_MIN        (512 << 10)
 #define TX_RANDOM_MAX (1 << 20) /* a larger block repeats */
 #define DRAIN_LOOK_NS (2 * NSEC_PER_MSEC)
 
@@ -282,7 +283,7 @@ int net_engine_prepare(struct net_engine *en, struct weir_err *e)
 	en->open_flows = en->n;
 	en->running_senders = en->n_senders;
 	if (en->limit_in_blocks && en->n_senders == 0) { /* a receiver only sees bytes */
-		size_t len = en->flows[0]->spec.len ? en->flows[0]->spec.len : TX_MIN / 2;
+		size_t len = en->flows[0]->spec.len ? en->flows[0]->spec.len : 128 << 10;
 
 		en->limit = en->limit * len;
 		en->limit_in_blocks = false;

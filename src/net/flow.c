@@ -14,10 +14,11 @@
 #include <sys/sendfile.h>
 
 #define LEN_DEFAULT   (128 << 10)
-#define LEN_FAST      (256 << 10)
+#define LEN_FAST      (512 << 10)
 #define LEN_SLOW      (16 << 10)
 #define LEN_TRUNC     (1 << 20) /* nothing is copied: the size costs nothing */
 #define LEN_PACED_MIN 1448
+#define LEN_PACED_MAX (256 << 10)
 #define LOWAT_FAST    (512 << 10)
 #define UNSENT_MIN    (256 << 10) /* TCP_NOTSENT_LOWAT: what waits is still in the cache … */
 #define UNSENT_NS     (100 * NSEC_PER_USEC) /* … yet lasts until this thread runs again */
@@ -35,7 +36,7 @@ static uint32_t paced_len(const struct flow_spec *s)
 {
 	uint64_t n = s->rate_bps / 8 * PACED_NS / NSEC_PER_SEC;
 
-	return n < LEN_PACED_MIN ? LEN_PACED_MIN : n > LEN_FAST ? LEN_FAST : (uint32_t)n;
+	return n < LEN_PACED_MIN ? LEN_PACED_MIN : n > LEN_PACED_MAX ? LEN_PACED_MAX : (uint32_t)n;
 }
 
 static uint32_t first_len(const struct net_flow *f)
