@@ -17,9 +17,10 @@
 #include <unistd.h>
 
 /* The largest block of a flow without a length. */
-#define TX_MIN        (512 << 10)
-#define TX_RANDOM_MAX (1 << 20) /* a larger block repeats */
-#define DRAIN_LOOK_NS (2 * NSEC_PER_MSEC)
+#define TX_MIN         (512 << 10)
+#define TX_RANDOM_MAX  (1 << 20) /* a larger block repeats */
+#define DRAIN_LOOK_NS  (2 * NSEC_PER_MSEC)
+#define DRAIN_QUIET_NS (200 * NSEC_PER_MSEC)
 
 /* ---- making ---------------------------------------------------------------- */
 
@@ -76,8 +77,10 @@ static int check_flow(const struct net_engine *en, const struct flow_spec *spec,
 {
 	if (en->prepared)
 		return err_set(e, WEIR_USAGE, EBUSY, "the engine already runs");
-	if (spec->transport != NET_TCP)
-		return err_set(e, WEIR_USAGE, EOPNOTSUPP, "only TCP flows");
+	if (spec->transport == NET_UDP && spec->len &&
+	    (spec->len < NET_UDP_LEN_MIN || spec->len > NET_UDP_LEN_MAX))
+		return err_set(e, WEIR_USAGE, ERANGE, "a UDP datagram carries %d to %d bytes",
+			       NET_UDP_LEN_MIN, NET_UDP_LEN_MAX);
 	if (en->n >= FLOW_MAX)
 		return err_set(e, WEIR_LIMIT, E2BIG, "more than %d flows", FLOW_MAX);
 	return 0;
@@ -95,9 +98,17 @@ static int flow_append(struct net_engine *en, int fd, const struct flow_spec *sp
 	memset(f, 0, sizeof(*f));
 	f->fd = fd;
 	f->spec = *spec;
+	if (spec->transport == NET_UDP && !spec->len)
+		f->spec.len = NET_UDP_LEN;
 	f->sender = sender;
+	if (spec->transport == NET_UDP && net_udp_new(f)) {
+		net_udp_free(f);
+		free(f);
+		return -ENOMEM;
+	}
 	en->n_senders += sender;
 	en->flows[en->n] = f;
+	en->has_udp |= f->udp != NULL;
 	return (int)en->n++;
 }
 
@@ -181,6 +192,7 @@ static int worker_init(struct net_engine *en, unsigned index)
 		w->flows[w->n++] = en->flows[i];
 		rx = size > rx ? size : rx;
 	}
+	rc = net_udp_io_new(w->flows, w->n, &w->udp);
 	for (size_t i = 0; i < w->n && rc == 0; i++)
 		rc = net_flow_prepare(en, w->flows[i], w->n == 1);
 	if (rc)
@@ -377,13 +389,34 @@ void net_engine_finish_senders(struct net_engine *en)
 			shutdown(en->flows[i]->fd, SHUT_WR);
 }
 
-static bool drained(const struct net_engine *en, const uint64_t *want)
+/* A UDP flow has no end of its own: all of them together have been silent. */
+struct quiet {
+	uint64_t bytes;
+	int64_t since_ns;
+};
+
+static bool is_quiet(const struct net_engine *en, struct quiet *q)
+{
+	int64_t now = clk_mono_ns();
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < en->n; i++)
+		if (en->flows[i]->udp && !en->flows[i]->sender)
+			bytes += net_count(&en->flows[i]->c.bytes);
+	if (q->since_ns == 0 || bytes != q->bytes)
+		*q = (struct quiet){bytes, now};
+	return now - q->since_ns >= DRAIN_QUIET_NS;
+}
+
+static bool drained(const struct net_engine *en, const uint64_t *want, bool quiet)
 {
 	for (size_t i = 0; i < en->n; i++) {
 		const struct net_flow *f = en->flows[i];
 
 		if (f->sender ||
 		    atomic_load_explicit(&f->c.state, memory_order_acquire) != NET_FLOW_OPEN)
+			continue;
+		if (f->udp && quiet)
 			continue;
 		if (!want || net_count(&f->c.bytes) < want[i])
 			return false;
@@ -393,14 +426,16 @@ static bool drained(const struct net_engine *en, const uint64_t *want)
 
 void net_engine_drain(struct net_engine *en, const uint64_t *want, int64_t deadline_ns)
 {
+	struct quiet q = {0};
+	bool look = want || en->has_udp;
 	int one = 1;
 
 	atomic_store(&en->draining, true);
 	for (size_t i = 0; i < en->n; i++)
 		if (!en->flows[i]->sender)
 			setsockopt(en->flows[i]->fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
-	while (!drained(en, want)) {
-		int64_t now = clk_mono_ns(), next = want ? now + DRAIN_LOOK_NS : deadline_ns;
+	while (!drained(en, want, is_quiet(en, &q))) {
+		int64_t now = clk_mono_ns(), next = look ? now + DRAIN_LOOK_NS : deadline_ns;
 
 		if (now >= deadline_ns)
 			return;
@@ -441,6 +476,7 @@ static void worker_fini(struct net_worker *w)
 	free(w->flows);
 	free(w->due);
 	free(w->rx);
+	net_udp_io_free(w->udp);
 }
 
 void net_engine_free(struct net_engine *en)
@@ -452,6 +488,7 @@ void net_engine_free(struct net_engine *en)
 		worker_fini(&en->workers[i]);
 	for (size_t i = 0; i < en->n; i++) {
 		close_fd(en->flows[i]->fd);
+		net_udp_free(en->flows[i]);
 		free(en->flows[i]);
 	}
 	close_fd(en->go_fd);

@@ -50,7 +50,7 @@ static uint32_t first_len(const struct net_flow *f)
 
 size_t net_flow_rx_size(const struct net_flow *f)
 {
-	return f->sender ? 0 : first_len(f);
+	return f->sender || f->udp ? 0 : first_len(f);
 }
 
 static int set_timeouts(int fd)
@@ -105,6 +105,13 @@ int net_flow_prepare(struct net_engine *en, struct net_flow *f, bool blocking)
 	int on = 1, rc;
 
 	(void)en;
+	if (f->udp) {
+		rc = set_timeouts(f->fd);
+		rc = rc ? rc : net_set_blocking(f->fd, blocking);
+		if (rc == 0)
+			rc = f->sender ? net_udp_tx_prepare(f) : net_udp_rx_prepare(f);
+		return rc;
+	}
 	f->paced = f->sender && f->spec.rate_bps;
 	f->len = first_len(f);
 	f->check_bytes = CHECK_BYTES;
@@ -125,6 +132,10 @@ int net_flow_prepare(struct net_engine *en, struct net_flow *f, bool blocking)
 
 void net_flow_begin(struct net_flow *f, int64_t now_ns)
 {
+	if (f->udp) {
+		net_udp_tx_begin(f, now_ns);
+		return;
+	}
 	f->due_ns = now_ns + f->gap_ns / 2; /* a rate from the first moment on, without bias */
 	f->tuned_ns = now_ns;
 }
@@ -140,8 +151,8 @@ void net_flow_leave(struct net_engine *en, struct net_flow *f)
 		net_engine_event(en);
 }
 
-static enum net_step flow_ended(struct net_engine *en, struct net_flow *f,
-				enum net_flow_state state, int error)
+enum net_step net_flow_end(struct net_engine *en, struct net_flow *f, enum net_flow_state state,
+			   int error)
 {
 	if (f->ended)
 		return NET_STEP_ENDED;
@@ -157,7 +168,7 @@ static enum net_step call_failed(struct net_engine *en, struct net_flow *f, int 
 {
 	if (code == EAGAIN)
 		return NET_STEP_BLOCKED;
-	return code == EINTR ? NET_STEP_MORE : flow_ended(en, f, NET_FLOW_ERROR, code);
+	return code == EINTR ? NET_STEP_MORE : net_flow_end(en, f, NET_FLOW_ERROR, code);
 }
 
 /* ---- MSG_ZEROCOPY ----------------------------------------------------------- */
@@ -238,8 +249,7 @@ static ssize_t send_call(struct net_engine *en, struct net_flow *f, size_t n)
 	return send(f->fd, en->tx, n, MSG_NOSIGNAL);
 }
 
-/* How much of want may still be sent, over all flows. */
-static uint64_t take(struct net_engine *en, uint64_t want)
+uint64_t net_engine_take(struct net_engine *en, uint64_t want)
 {
 	uint64_t left = atomic_load_explicit(&en->limit_left, memory_order_relaxed), got;
 
@@ -256,18 +266,20 @@ static uint64_t next_block(struct net_engine *en, const struct net_flow *f)
 	if (!en->limit)
 		return f->len;
 	if (en->limit_in_blocks)
-		return take(en, 1) ? f->len : 0;
-	return take(en, f->len);
+		return net_engine_take(en, 1) ? f->len : 0;
+	return net_engine_take(en, f->len);
 }
 
 enum net_step net_flow_send(struct net_engine *en, struct net_flow *f)
 {
 	ssize_t put;
 
+	if (f->udp)
+		return net_udp_send(en, f);
 	if (f->pending == 0) {
 		f->pending = next_block(en, f);
 		if (f->pending == 0) /* the limit is reached: the socket stays open */
-			return flow_ended(en, f, NET_FLOW_OPEN, 0);
+			return net_flow_end(en, f, NET_FLOW_OPEN, 0);
 	}
 	put = send_call(en, f, f->pending);
 	if (put < 0)
@@ -284,6 +296,8 @@ enum net_step net_flow_send(struct net_engine *en, struct net_flow *f)
 
 bool net_flow_pace(struct net_flow *f, int64_t now_ns)
 {
+	if (f->udp)
+		return net_udp_pace(f, now_ns);
 	if (f->pending)
 		return false;
 	f->due_ns += f->gap_ns;
@@ -322,12 +336,15 @@ static void count_towards_limit(struct net_engine *en, struct net_flow *f, uint6
 
 enum net_step net_flow_recv(struct net_engine *en, struct net_flow *f, void *buf)
 {
-	ssize_t got = recv(f->fd, buf, f->len, f->spec.rx_trunc ? MSG_TRUNC : 0);
+	ssize_t got;
 
+	if (f->udp)
+		return net_udp_recv_some(en, f);
+	got = recv(f->fd, buf, f->len, f->spec.rx_trunc ? MSG_TRUNC : 0);
 	if (got < 0)
 		return call_failed(en, f, errno);
 	if (got == 0) /* our own shutdown() also ends here */
-		return flow_ended(en, f, net_flag(&en->quit) ? NET_FLOW_OPEN : NET_FLOW_EOF, 0);
+		return net_flow_end(en, f, net_flag(&en->quit) ? NET_FLOW_OPEN : NET_FLOW_EOF, 0);
 	net_count_add(&f->c.calls, 1);
 	net_count_add(&f->c.bytes, (uint64_t)got);
 	if (en->limit && en->n_senders == 0)
@@ -364,6 +381,10 @@ void net_flow_tune(struct net_engine *en, struct net_flow *f, int64_t now_ns)
 	int64_t ns = now_ns - f->tuned_ns;
 	uint64_t bytes = net_count(&f->c.bytes), bps;
 
+	if (f->udp) {
+		net_udp_look_after(en, f, now_ns);
+		return;
+	}
 	if (ns < NET_SLICE_NS * 9 / 10)
 		return;
 	bps = (bytes - f->tuned_bytes) * 8 * 1000 / (uint64_t)(ns / NSEC_PER_MSEC);
@@ -397,13 +418,20 @@ void net_flow_counters(const struct net_flow *f, struct net_flow_sample *s)
 		.state = (enum net_flow_state)atomic_load_explicit(&c->state, memory_order_acquire),
 		.error = atomic_load_explicit(&c->error, memory_order_relaxed),
 	};
-	if (!f->sender)
+	if (f->udp)
+		net_udp_counters(f, s);
+	else if (!f->sender)
 		s->blocks = s->bytes / (f->spec.len ? f->spec.len : LEN_DEFAULT);
 }
 
 void net_flow_info(const struct net_flow *f, struct net_flow_sample *s)
 {
-	int n = net_tcp_info_get(f->fd, &s->info);
+	int n;
 
+	if (f->udp) {
+		net_udp_info(f, &s->udp);
+		return;
+	}
+	n = net_tcp_info_get(f->fd, &s->info);
 	s->info_len = n < 0 ? 0 : n;
 }

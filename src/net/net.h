@@ -260,12 +260,13 @@ struct net_udp_sample {
 	uint64_t reordered;  /* came after a higher number, for the first time */
 	uint64_t duplicates; /* numbers that were there already */
 	uint64_t late;       /* older than the window: first or again, nobody knows; still lost */
-	uint64_t foreign;    /* no number of this test, too short, or a hello: in no other count */
+	uint64_t foreign;    /* no number of this test, or too short: in no other count.
+			      * 4-byte datagrams (hellos) are not even that */
 	int64_t jitter_ns;   /* RFC 3550, 6.4.1: the running value */
 	uint64_t sock_drops; /* the kernel dropped them at this socket (SK_MEMINFO_DROPS, which is
 			      * SO_RXQ_OVFL's counter); with GRO a batch counts once */
 	uint64_t injected;   /* of received, by net_engine_inject() */
-	uint32_t path_payload; /* as net_udp_path_payload(); only from net_engine_sample() */
+	uint32_t path_payload; /* of a sender: net_udp_path_payload() */
 };
 struct net_flow_sample {                      /* cumulative since go */
 	uint64_t bytes, calls, blocks;        /* UDP blocks: datagrams */

@@ -117,6 +117,10 @@ static int check_flow(const struct flow_spec *f, struct weir_err *e)
 		return err_set(e, WEIR_USAGE, EINVAL, "the congestion control's name is too long");
 	if (f->transport == NET_UDP && f->tx != NET_TX_WRITE)
 		return err_set(e, WEIR_USAGE, EINVAL, "zero copy is for TCP only");
+	if (f->transport == NET_UDP && f->len &&
+	    (f->len < NET_UDP_LEN_MIN || f->len > NET_UDP_LEN_MAX))
+		return err_set(e, WEIR_USAGE, ERANGE, "UDP length %u is outside %d..%d", f->len,
+			       NET_UDP_LEN_MIN, NET_UDP_LEN_MAX);
 	if (f->burst && !f->rate_bps)
 		return err_set(e, WEIR_USAGE, EINVAL, "a burst needs a rate");
 	return 0;

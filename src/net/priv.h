@@ -21,6 +21,15 @@ int net_set_blocking(int fd, bool blocking);
 /* Until events (POLLIN, POLLOUT) or an error: 0, -ETIMEDOUT, -ECANCELED or -errno. */
 int net_wait(int fd, short events, int64_t deadline_ns, int stop_fd);
 
+/* ---- tcp.c: what every socket needs ---- */
+int net_sock_set(int fd, int level, int name, int value); /* 0 or -errno */
+int net_sock_get(int fd, int level, int name);            /* 0 when refused */
+int net_bind_dev(int fd, const char *dev, struct weir_err *e);
+int net_bind_addr(int fd, const struct net_addr *a, struct weir_err *e);
+struct net_addr net_any_addr(int family, uint16_t port);
+int net_apply_tos(int fd, uint8_t tos);
+int net_apply_pacing(int fd, uint64_t bps);
+
 /* ---- thread.c ---- */
 /* A named thread with a small stack and all signals blocked; cpu -1 = anywhere. */
 int net_thread_start(pthread_t *t, const char *name, int cpu, void *(*fn)(void *), void *arg);
@@ -41,6 +50,7 @@ struct net_flow {
 
 	/* Set before the threads start, then constant. */
 	_Alignas(NET_CACHE_LINE) int fd;
+	struct net_udp *udp; /* NULL: a TCP flow */
 	bool sender;
 	bool paced;
 	struct flow_spec spec;
@@ -77,6 +87,10 @@ bool net_flow_tune_due(struct net_flow *f);
 void net_flow_lowat(struct net_engine *en, struct net_flow *f, uint32_t bytes);
 size_t net_flow_rx_size(const struct net_flow *f);
 void net_flow_leave(struct net_engine *en, struct net_flow *f);
+enum net_step net_flow_end(struct net_engine *en, struct net_flow *f, enum net_flow_state state,
+			   int error);
+/* How much of want may still be sent, over all flows; only with a limit. */
+uint64_t net_engine_take(struct net_engine *en, uint64_t want);
 void net_flow_zc_reap(struct net_flow *f);
 /* Completions come with the peer's acknowledgements, after the last send: until quit. */
 void net_flow_zc_await(const struct net_engine *en, struct net_flow *f);
@@ -92,6 +106,109 @@ static inline void net_count_add(_Atomic uint64_t *c, uint64_t n) /* by the one 
 	atomic_store_explicit(c, net_count(c) + n, memory_order_relaxed);
 }
 
+/* ---- udp_gaps.c ---- */
+
+/* A small histogram of nanoseconds: a thousand flows have two each. */
+#define NET_GAPS_K       5
+#define NET_GAPS_MAX     ((1LL << 36) - 1)
+#define NET_GAPS_BUCKETS ((36 - NET_GAPS_K + 1) << NET_GAPS_K)
+struct net_gaps {
+	uint64_t sum, min, max, n;
+	uint32_t bucket[NET_GAPS_BUCKETS];
+};
+void net_gaps_add(struct net_gaps *g, int64_t ns);
+int net_gaps_into(const struct net_gaps *g, struct hist *h);
+
+/* ---- udp.c, udp_tx.c, udp_rx.c ---- */
+
+#define NET_UDP_BATCH_MAX 64 /* UDP_MAX_SEGMENTS of older kernels, too */
+#define NET_UDP_HDR_MAX   16
+#define NET_UDP_INJECT    256 /* a power of two */
+
+/* What one worker sends from and receives into, shared by its flows. */
+union net_udp_ctl {
+	struct cmsghdr align;
+	uint8_t bytes[80];
+};
+struct net_udp_io {
+	uint8_t *tx, *rx;
+	size_t rx_slot;      /* bytes of each of the batch's places in rx */
+	struct mmsghdr *msg; /* NET_UDP_BATCH_MAX of each */
+	struct iovec *iov;
+	union net_udp_ctl *ctl;
+};
+
+struct net_udp_counters {
+	_Alignas(NET_CACHE_LINE) _Atomic uint64_t intended, skipped, refused;
+	_Atomic uint64_t received, highest, lost, reordered, duplicates, late, foreign, injected;
+	_Atomic uint64_t jitter_ns;
+	atomic_bool gso, gro;
+};
+
+struct net_udp_stray {
+	uint8_t head[NET_UDP_HDR_MAX];
+	uint32_t n;
+	int64_t arrival_ns;
+};
+
+struct net_udp {
+	struct net_udp_counters c;
+
+	/* Constant once prepared. */
+	_Alignas(NET_CACHE_LINE) struct net_udp_io *io;
+	uint32_t len, head; /* bytes of a datagram, of its header */
+	uint32_t batch;     /* most datagrams a send call */
+	uint32_t burst;     /* datagrams a slot; unpaced: any number */
+	int64_t born_ns, gap_ns;
+	uint64_t pps_max, window; /* of a receiver: what is plausible */
+	bool kernel_time, spin;
+
+	/* A sender's. */
+	uint64_t sent;
+	struct slot slot;
+	struct net_gaps *gaps, *errors;
+	int64_t last_ns, lead_ns, refusal_ns;
+	uint32_t burst_left, run, run_max, refusals;
+	uint64_t bursts;
+	bool gso;
+
+	/* A receiver's. */
+	struct seqwin *win;
+	int64_t transit_ns;
+	uint64_t jitter16; /* times 16, as in RFC 3550, A.8 */
+	bool transit_known, batches;
+	uint64_t short_ones, strays_reordered;
+
+	/* From the control thread to the worker. */
+	struct net_udp_stray *strays;
+	_Alignas(NET_CACHE_LINE) _Atomic uint32_t stray_in, stray_out;
+};
+
+int net_udp_new(struct net_flow *f); /* also when it fails: net_udp_free() */
+void net_udp_free(struct net_flow *f);
+int net_udp_io_new(struct net_flow *const *flows, size_t n, struct net_udp_io **out);
+void net_udp_io_free(struct net_udp_io *io);
+void net_udp_counters(const struct net_flow *f, struct net_flow_sample *s);
+void net_udp_info(const struct net_flow *f, struct net_udp_sample *u);
+void net_udp_single(struct net_engine *en, struct net_flow *f);
+/* Ten times a second by a worker with several flows. */
+void net_udp_look_after(struct net_engine *en, struct net_flow *f, int64_t now_ns);
+
+size_t net_udp_tx_size(const struct net_flow *f); /* of net_udp_io's tx */
+int net_udp_tx_prepare(struct net_flow *f);
+void net_udp_tx_begin(struct net_flow *f, int64_t now_ns);
+void net_udp_send_all(struct net_engine *en, struct net_flow *f); /* until it is stopped */
+enum net_step net_udp_send(struct net_engine *en, struct net_flow *f);
+/* The due time after a burst. False while the burst goes on. */
+bool net_udp_pace(struct net_flow *f, int64_t now_ns);
+void net_udp_intend(struct net_flow *f, int64_t now_ns);
+void net_udp_reap(const struct net_flow *f); /* the error queue */
+
+int net_udp_rx_prepare(struct net_flow *f);
+enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f);
+void net_udp_strays(struct net_engine *en, struct net_flow *f);
+void net_udp_publish(struct net_udp *u);
+
 /* ---- worker_single.c, worker_multi.c ---- */
 
 struct net_worker {
@@ -103,6 +220,7 @@ struct net_worker {
 	struct net_flow **flows;
 	size_t n, live;
 	void *rx;
+	struct net_udp_io *udp; /* NULL without UDP flows */
 	int wake_fd, epoll_fd, timer_fd;
 	struct net_flow **due; /* a heap by due_ns: paced flows that wait for their time */
 	size_t n_due;
@@ -123,7 +241,7 @@ struct net_engine {
 	size_t n, cap, n_senders;
 	struct net_worker *workers;
 	unsigned n_workers;
-	bool prepared, gone, stopped;
+	bool prepared, gone, stopped, has_udp;
 	char *tx; /* what everybody sends */
 	size_t tx_size;
 	int file_fd; /* the same bytes for sendfile, -1 when unused */

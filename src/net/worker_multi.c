@@ -147,6 +147,8 @@ static void visit(struct net_worker *w, struct net_flow *f, uint32_t events, int
 		return;
 	if (f->zerocopy && (events & EPOLLERR))
 		net_flow_zc_reap(f);
+	if (f->udp && f->sender && (events & EPOLLERR))
+		net_udp_reap(f);
 	if (f->sender && net_flag(&w->en->tx_stop))
 		return; /* senders_stop() is next */
 	if (f->paced) {
@@ -214,13 +216,11 @@ static void begin(struct net_worker *w, int64_t now_ns)
 	for (size_t i = 0; i < w->n; i++) {
 		struct net_flow *f = w->flows[i];
 
-		net_flow_begin(f, now_ns);
-		if (!f->paced) {
+		net_flow_begin(f, now_ns + f->gap_ns * (int64_t)i / (int64_t)w->n);
+		if (f->paced) /* not all at once */
+			heap_push(w, f);
+		else
 			arm(w, f, true);
-			continue;
-		}
-		f->due_ns += f->gap_ns * (int64_t)i / (int64_t)w->n; /* not all at once */
-		heap_push(w, f);
 	}
 }
 

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Receiving: many datagrams a call, by UDP_GRO or by recvmmsg(), and every one of them judged by
+ * its own number. The call blocks; nothing here spins.
+ */
+#include "net/priv.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+
+#define HELLO_BYTES     4 /* never data (security 14) */
+#define HEAD_START_MS   1000
+#define TRANSIT_MAX     (1LL << 50)   /* a foreign clock is no reason to overflow */
+#define GRO_FEW         2             /* messages a call while each carries many datagrams */
+#define KERNEL_TIME_MAX 2000000000ULL /* bit/s; above it the time stamps cost too much */
+
+int net_udp_rx_prepare(struct net_flow *f)
+{
+	struct net_udp *u = f->udp;
+	bool gro = !f->spec.no_offload && net_sock_set(f->fd, IPPROTO_UDP, UDP_GRO, 1) == 0;
+
+	atomic_store(&u->c.gro, gro);
+	if (f->spec.rate_bps && f->spec.rate_bps < KERNEL_TIME_MAX)
+		u->kernel_time = net_sock_set(f->fd, SOL_SOCKET, SO_TIMESTAMPNS, 1) == 0;
+	return 0;
+}
+
+/* ---- one datagram ------------------------------------------------------------ */
+
+static uint32_t be32_at(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+static uint64_t be64_at(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be64toh(v);
+}
+
+/* RFC 3550, 6.4.1 and A.8, in ns. */
+static void take_jitter(struct net_udp *u, const uint8_t *head, int64_t arrival_ns)
+{
+	int64_t sent = be32_at(head) * NSEC_PER_SEC + be32_at(head + 4) * NSEC_PER_USEC;
+	int64_t transit = arrival_ns - sent, d = transit - u->transit_ns;
+
+	u->transit_ns = transit;
+	if (!u->transit_known) {
+		u->transit_known = true;
+		return;
+	}
+	d = d < 0 ? -d : d;
+	d = d > TRANSIT_MAX ? TRANSIT_MAX : d;
+	u->jitter16 += (uint64_t)d - ((u->jitter16 + 8) >> 4);
+}
+
+static uint64_t plausible(const struct net_udp *u, int64_t arrival_ns)
+{
+	int64_t ms = (arrival_ns - u->born_ns) / NSEC_PER_MSEC + HEAD_START_MS;
+
+	return (ms > 0 ? (uint64_t)ms : 0) * u->pps_max / 1000 + u->window;
+}
+
+/* Its bytes when it belongs to the flow, else 0. */
+static uint32_t take_one(struct net_udp *u, const uint8_t *p, uint32_t n, uint64_t most,
+			 enum seq_kind *kind)
+{
+	if (n == HELLO_BYTES)
+		return 0;
+	if (n < u->head) {
+		u->short_ones++;
+		return 0;
+	}
+	*kind = seqwin_put(u->win, u->head == 12 ? be32_at(p + 8) : be64_at(p + 8), most);
+	return *kind == SEQ_FOREIGN ? 0 : n;
+}
+
+/* A GRO message is cut where the sender cut it. */
+static uint64_t take_message(struct net_udp *u, const uint8_t *p, uint32_t n, uint32_t cut,
+			     int64_t arrival_ns, uint64_t most)
+{
+	enum seq_kind kind = SEQ_NEW;
+	uint64_t bytes = 0;
+
+	for (uint32_t at = 0; at < n; at += cut) {
+		uint32_t got = take_one(u, p + at, n - at < cut ? n - at : cut, most, &kind);
+
+		if (!got)
+			continue;
+		take_jitter(u, p + at, arrival_ns);
+		bytes += got;
+	}
+	return bytes;
+}
+
+/* ---- publishing ------------------------------------------------------------------ */
+
+static void put(_Atomic uint64_t *c, uint64_t v)
+{
+	atomic_store_explicit(c, v, memory_order_relaxed);
+}
+
+void net_udp_publish(struct net_udp *u)
+{
+	const struct seq_counts *s = seqwin_counts(u->win);
+
+	put(&u->c.received, s->received);
+	put(&u->c.highest, s->highest);
+	put(&u->c.lost, s->lost);
+	put(&u->c.reordered, s->reordered - u->strays_reordered);
+	put(&u->c.duplicates, s->duplicates);
+	put(&u->c.late, s->late);
+	put(&u->c.foreign, s->foreign + u->short_ones);
+	put(&u->c.jitter_ns, u->jitter16 / 16);
+}
+
+static void moved(struct net_engine *en, struct net_flow *f, uint64_t bytes)
+{
+	net_udp_publish(f->udp);
+	put(&f->c.blocks, seqwin_counts(f->udp->win)->received);
+	net_count_add(&f->c.bytes, bytes);
+	if (en->limit && en->n_senders == 0 && bytes)
+		net_engine_moved(en, bytes);
+}
+
+/* ---- datagrams that came elsewhere -------------------------------------------------- */
+
+/* They overtook nothing: this host delivered them late. */
+static uint32_t take_stray(struct net_udp *u, const struct net_udp_stray *s)
+{
+	enum seq_kind kind = SEQ_NEW;
+	uint32_t bytes = take_one(u, s->head, s->n, plausible(u, s->arrival_ns), &kind);
+
+	u->strays_reordered += kind == SEQ_REORDERED;
+	if (bytes)
+		net_count_add(&u->c.injected, 1);
+	return bytes;
+}
+
+void net_udp_strays(struct net_engine *en, struct net_flow *f)
+{
+	struct net_udp *u = f->udp;
+	uint32_t in = atomic_load_explicit(&u->stray_in, memory_order_acquire);
+	uint32_t out = atomic_load_explicit(&u->stray_out, memory_order_relaxed);
+	uint64_t bytes = 0;
+
+	if (in == out)
+		return;
+	for (; out != in; out++)
+		bytes += take_stray(u, &u->strays[out % NET_UDP_INJECT]);
+	atomic_store_explicit(&u->stray_out, out, memory_order_release);
+	moved(en, f, bytes);
+}
+
+/* ---- calls ------------------------------------------------------------------------------ */
+
+struct extras {
+	uint32_t cut;     /* bytes of each datagram of a GRO message; 0 = it is one */
+	int64_t realtime; /* when the kernel got it; 0 = it did not say */
+};
+
+static struct extras read_extras(struct msghdr *m)
+{
+	struct extras x = {0};
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+			int size;
+
+			memcpy(&size, CMSG_DATA(c), sizeof(size));
+			x.cut = size > 0 ? (uint32_t)size : 0;
+		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+			struct timespec ts;
+
+			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
+			x.realtime = ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+		}
+	}
+	return x;
+}
+
+/* While messages carry many datagrams few fill the cache; single ones are taken by the dozen. */
+static unsigned messages_a_call(const struct net_udp *u)
+{
+	return u->batches ? GRO_FEW : NET_UDP_BATCH_MAX;
+}
+
+static void offer(const struct net_flow *f, struct net_udp_io *io, unsigned n)
+{
+	bool gro = net_flag(&f->udp->c.gro), control = gro || f->udp->kernel_time;
+	size_t len = gro ? io->rx_slot : f->spec.rx_trunc ? NET_UDP_HDR_MAX : f->spec.len;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct msghdr *m = &io->msg[i].msg_hdr;
+
+		io->iov[i] = (struct iovec){io->rx + i * io->rx_slot, len};
+		m->msg_control = control ? &io->ctl[i] : NULL;
+		m->msg_controllen = control ? sizeof(io->ctl[i]) : 0;
+	}
+}
+
+static uint64_t take_messages(struct net_udp *u, struct net_udp_io *io, unsigned n)
+{
+	int64_t now = clk_mono_ns(), skew = u->kernel_time ? clk_real_ns() - now : 0;
+	uint64_t bytes = 0, most = plausible(u, now);
+	uint32_t cut = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t len = io->msg[i].msg_len;
+		struct extras x = {0};
+
+		if (io->msg[i].msg_hdr.msg_controllen)
+			x = read_extras(&io->msg[i].msg_hdr);
+		cut = x.cut && x.cut < len ? x.cut : 0;
+		bytes += take_message(u, io->iov[i].iov_base, len,
+				      cut   ? cut
+				      : len ? len
+					    : 1,
+				      x.realtime ? x.realtime - skew : now, most);
+	}
+	u->batches = cut;
+	return bytes;
+}
+
+/* ICMP errors for what the socket sent earlier (the hello) are no end of a receiver. */
+static enum net_step failed(struct net_engine *en, struct net_flow *f, int code)
+{
+	if (code == EAGAIN)
+		return NET_STEP_BLOCKED;
+	if (code == EINTR || code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH)
+		return NET_STEP_MORE;
+	return net_flow_end(en, f, NET_FLOW_ERROR, code);
+}
+
+enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f)
+{
+	struct net_udp *u = f->udp;
+	unsigned want = messages_a_call(u);
+	int flags = MSG_WAITFORONE | (f->spec.rx_trunc || !net_flag(&u->c.gro) ? MSG_TRUNC : 0);
+	int n;
+
+	net_udp_strays(en, f);
+	offer(f, u->io, want);
+	n = recvmmsg(f->fd, u->io->msg, want, flags, NULL);
+	if (n < 0)
+		return failed(en, f, errno);
+	if (net_flag(&en->quit) && u->io->msg[0].msg_len == 0) /* our own shutdown() */
+		return net_flow_end(en, f, NET_FLOW_OPEN, 0);
+	net_count_add(&f->c.calls, 1);
+	moved(en, f, take_messages(u, u->io, (unsigned)n));
+	return (unsigned)n < want ? NET_STEP_BLOCKED : NET_STEP_MORE;
+}

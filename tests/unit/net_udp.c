@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* UDP flows over loopback: every datagram counted, with offloads and without, few and many. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <endian.h>
+
+#include "net_udp.h"
+
+static const struct flow_spec plain = {.transport = NET_UDP};
+
+/* ---- counts ------------------------------------------------------------------ */
+
+static void expect_all(const struct upair *p, uint64_t n_each, uint32_t len)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct net_flow_sample t = upair_sample(p->tx, i), r = upair_sample(p->rx, i);
+
+		if (n_each)
+			assert_int_equal(t.udp.sent, n_each);
+		assert_int_equal(t.blocks, t.udp.sent);
+		assert_int_equal(t.bytes, t.udp.sent * len);
+		assert_int_equal(net_engine_udp_final(p->rx, i, t.udp.sent), 0);
+		r = upair_sample(p->rx, i);
+		assert_int_equal(r.udp.received + r.udp.lost, t.udp.sent);
+		assert_int_equal(r.udp.highest, t.udp.sent);
+		assert_int_equal(r.blocks, r.udp.received);
+		assert_int_equal(r.bytes, r.udp.received * len);
+		assert_int_equal(r.udp.lost, 0);
+		assert_int_equal(r.udp.reordered + r.udp.duplicates + r.udp.late + r.udp.foreign,
+				 0);
+		assert_int_equal(r.udp.sock_drops, 0);
+	}
+}
+
+/* At a rate that nothing loses: what was sent is there, to the last datagram. */
+static void run_counted(const struct flow_spec *spec, size_t flows, unsigned workers,
+			uint64_t blocks)
+{
+	struct net_engine_cfg cfg = {.workers = workers, .limit_blocks = blocks};
+	struct upair p;
+	uint64_t sum = 0;
+
+	upair_open(&p, &cfg, spec, flows);
+	upair_go(&p);
+	upair_finish_limit(&p);
+	for (size_t i = 0; i < flows; i++)
+		sum += upair_sample(p.tx, i).udp.sent;
+	assert_int_equal(sum, blocks);
+	expect_all(&p, 0, spec->len ? spec->len : NET_UDP_LEN);
+	upair_free(&p);
+}
+
+static void every_length_and_counter(void **state)
+{
+	static const uint32_t lens[] = {16, 17, 1000, 1448, 1472, 9000, 65507};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
+		for (int bits = 0; bits < 4; bits++) {
+			struct flow_spec spec = {.transport = NET_UDP,
+						 .len = lens[i],
+						 .rate_bps = lens[i] * 8ULL * 2000,
+						 .counters_64bit = bits & 1,
+						 .no_offload = bits & 2};
+
+			run_counted(&spec, 1, 1, 60);
+		}
+	}
+}
+
+static void several_flows_and_workers(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .rate_bps = 20000000};
+
+	(void)state;
+	run_counted(&spec, 3, 1, 300);
+	run_counted(&spec, 3, 3, 300);
+	run_counted(&spec, 7, 2, 700);
+	spec.no_offload = true;
+	run_counted(&spec, 7, 2, 700);
+	spec.rx_trunc = true;
+	run_counted(&spec, 2, 1, 200);
+	run_counted(&spec, 2, 2, 200);
+}
+
+static void asked_bursts(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .rate_bps = 100000000, .burst = 10};
+
+	(void)state;
+	run_counted(&spec, 1, 1, 500);
+	run_counted(&spec, 2, 1, 500);
+	spec.burst = 100; /* more than one call takes */
+	run_counted(&spec, 1, 1, 500);
+	spec.no_offload = true;
+	run_counted(&spec, 1, 1, 500);
+}
+
+static void byte_limits_are_whole_datagrams(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .rate_bps = 50000000, .len = 1000};
+	struct net_engine_cfg cfg = {.limit_bytes = 123456};
+	struct upair p;
+
+	(void)state;
+	upair_open(&p, &cfg, &spec, 1);
+	upair_go(&p);
+	upair_finish_limit(&p);
+	expect_all(&p, 124, 1000);
+	upair_free(&p);
+}
+
+/* As fast as it goes: what is missing was dropped at the socket, and nothing is counted twice. */
+static void unlimited_adds_up(void **state)
+{
+	(void)state;
+	for (int offload = 0; offload < 2; offload++) {
+		struct flow_spec spec = {.transport = NET_UDP, .no_offload = !offload};
+		struct net_engine_cfg cfg = {.limit_blocks = 20000};
+		struct net_flow_sample t, r;
+		struct upair p;
+
+		upair_open(&p, &cfg, &spec, 1);
+		upair_go(&p);
+		upair_finish_limit(&p);
+		t = upair_sample(p.tx, 0);
+		assert_int_equal(t.udp.sent, 20000);
+		assert_int_equal(t.udp.intended, 20000);
+		assert_int_equal(net_engine_udp_final(p.rx, 0, 20000), 0);
+		r = upair_sample(p.rx, 0);
+		assert_int_equal(r.udp.received + r.udp.lost, 20000);
+		assert_int_equal(r.bytes, r.udp.received * NET_UDP_LEN);
+		assert_int_equal(r.udp.duplicates + r.udp.late + r.udp.foreign, 0);
+		assert_int_equal(r.udp.lost > 0, r.udp.sock_drops > 0);
+		assert_int_equal(t.udp.gso, offload && net_udp_has_gso());
+		assert_int_equal(r.udp.gro, offload && net_udp_has_gro());
+		if (t.udp.gso)
+			assert_true(t.calls < 20000 / 40);
+		upair_free(&p);
+	}
+}
+
+/* ---- pacing ---------------------------------------------------------------------- */
+
+static void run_for(struct upair *p, int64_t ns)
+{
+	upair_go(p);
+	assert_int_equal(clk_sleep_until(clk_mono_ns() + ns), 0);
+	upair_finish(p);
+}
+
+static void paces_and_says_how_well(void **state)
+{
+	struct net_engine_cfg cfg = {0};
+	struct flow_spec spec = {.transport = NET_UDP, .rate_bps = 11584000}; /* 1,000 a second */
+	struct hist *gaps = hist_new(), *errors = hist_new();
+	struct net_udp_pacing pace;
+	struct net_flow_sample t, r;
+	struct upair p;
+
+	(void)state;
+	upair_open(&p, &cfg, &spec, 1);
+	run_for(&p, NSEC_PER_SEC / 2);
+	t = upair_sample(p.tx, 0);
+	assert_int_equal(net_engine_udp_pacing(p.tx, 0, &pace, gaps, errors), 0);
+	assert_int_equal(pace.gap_ns, NSEC_PER_MSEC);
+	assert_int_equal(pace.burst_asked, 1);
+	assert_int_equal(pace.bursts, t.udp.sent);
+	assert_int_equal(hist_count(gaps), t.udp.sent - 1);
+	assert_int_equal(hist_count(errors), t.udp.sent - 1);
+	assert_in_range(t.udp.intended, 300, 1500);
+	assert_in_range(t.udp.sent + t.udp.skipped, t.udp.intended - 110, t.udp.intended);
+	assert_in_range((uint64_t)(hist_mean(gaps) * 1e-3), 900, 1500);
+	expect_all(&p, 0, NET_UDP_LEN);
+	r = upair_sample(p.rx, 0);
+	assert_true(r.udp.jitter_ns > 0 && r.udp.jitter_ns < 20 * NSEC_PER_MSEC);
+	hist_free(gaps);
+	hist_free(errors);
+	upair_free(&p);
+}
+
+/* Nothing that the machine can do: intended and offered load are told apart. */
+static void a_rate_that_cannot_be_kept(void **state)
+{
+	struct net_engine_cfg cfg = {0};
+	struct flow_spec spec = {
+		.transport = NET_UDP, .rate_bps = 10000000000000, .no_offload = true, .len = 64};
+	struct net_flow_sample t;
+	struct upair p;
+
+	(void)state;
+	upair_open(&p, &cfg, &spec, 1);
+	run_for(&p, 300 * NSEC_PER_MSEC);
+	t = upair_sample(p.tx, 0);
+	assert_true(t.udp.intended > 4 * t.udp.sent);
+	assert_true(t.udp.skipped > 0);
+	assert_true(t.udp.sent + t.udp.skipped <= t.udp.intended);
+	upair_free(&p);
+}
+
+static void many_flows(void **state)
+{
+	struct net_engine_cfg cfg = {.workers = 2};
+	struct flow_spec spec = {.transport = NET_UDP, .rate_bps = 116000}; /* ten a second each */
+	struct upair p;
+
+	(void)state;
+	upair_open(&p, &cfg, &spec, 1000);
+	run_for(&p, 300 * NSEC_PER_MSEC);
+	expect_all(&p, 0, NET_UDP_LEN);
+	for (size_t i = 0; i < 1000; i++)
+		assert_in_range(upair_sample(p.tx, i).udp.sent, 1, 20);
+	upair_free(&p);
+}
+
+/* ---- scripted senders -------------------------------------------------------------- */
+
+struct scripted {
+	struct net_engine *en;
+	int fd;
+	uint32_t len;
+	bool wide;
+};
+
+static void scripted_open(struct scripted *s, const struct flow_spec *spec)
+{
+	struct net_engine_cfg cfg = {0};
+	int fds[2];
+
+	s->len = spec->len;
+	s->wide = spec->counters_64bit;
+	upair_connect(spec, fds);
+	s->fd = fds[0];
+	assert_int_equal(net_engine_new(&cfg, &s->en, NULL), 0);
+	assert_int_equal(net_engine_add(s->en, fds[1], spec, false, NULL), 0);
+	assert_int_equal(net_engine_prepare(s->en, NULL), 0);
+	net_engine_go(s->en);
+}
+
+static size_t datagram(uint8_t *p, const struct scripted *s, uint64_t number, uint32_t usec)
+{
+	uint64_t be64 = htobe64(number);
+	uint32_t be32 = htobe32((uint32_t)number), time[2] = {htobe32(7), htobe32(usec)};
+
+	memset(p, 0, s->len);
+	memcpy(p, time, sizeof(time));
+	memcpy(p + 8, s->wide ? (void *)&be64 : (void *)&be32, s->wide ? 8 : 4);
+	return s->len;
+}
+
+static void scripted_send(const struct scripted *s, uint64_t number)
+{
+	uint8_t buf[2048];
+	size_t n = datagram(buf, s, number, 0);
+
+	assert_int_equal(send(s->fd, buf, n, 0), n);
+}
+
+static struct net_udp_sample scripted_end(struct scripted *s, uint64_t sent)
+{
+	struct net_udp_sample u;
+
+	net_engine_drain(s->en, NULL, later());
+	net_engine_stop(s->en);
+	if (sent)
+		assert_int_equal(net_engine_udp_final(s->en, 0, sent), 0);
+	u = upair_sample(s->en, 0).udp;
+	net_engine_free(s->en);
+	close(s->fd);
+	return u;
+}
+
+static void a_duplicate_hides_no_loss(void **state)
+{
+	static const uint64_t numbers[] = {1, 3, 4, 5, 5, 6, 9, 8, 0x7fffffff, (1ULL << 63) + 5};
+
+	(void)state;
+	for (int wide = 0; wide < 2; wide++) {
+		struct flow_spec spec = {.transport = NET_UDP,
+					 .len = 64,
+					 .counters_64bit = wide,
+					 .rate_bps = 1000000};
+		struct scripted s;
+		struct net_udp_sample u;
+
+		scripted_open(&s, &spec);
+		for (size_t i = 0; i < ARRAY_LEN(numbers) - !wide; i++)
+			scripted_send(&s, numbers[i]);
+		u = scripted_end(&s, 12);
+		assert_int_equal(u.received, 8);
+		assert_int_equal(u.duplicates, 1);
+		assert_int_equal(u.reordered, 1);
+		assert_int_equal(u.foreign, 1 + wide);
+		assert_int_equal(u.highest, 12);
+		assert_int_equal(u.lost, 5); /* 2, 7, 10, 11, 12 */
+	}
+}
+
+static void hellos_and_scraps_are_no_data(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .len = 64};
+	struct scripted s;
+	struct net_udp_sample u;
+
+	(void)state;
+	scripted_open(&s, &spec);
+	scripted_send(&s, 1);
+	assert_int_equal(send(s.fd, "9876", 4, 0), 4);
+	assert_int_equal(send(s.fd, "", 0, 0), 0);
+	assert_int_equal(send(s.fd, "12345678901", 11, 0), 11);
+	scripted_send(&s, 2);
+	u = scripted_end(&s, 2);
+	assert_int_equal(u.received, 2);
+	assert_int_equal(u.lost, 0);
+	assert_int_equal(u.foreign, 1);
+}
+
+static void strays_are_handed_in(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .len = 64};
+	struct scripted s;
+	struct net_udp_sample u;
+	uint8_t buf[64];
+
+	(void)state;
+	scripted_open(&s, &spec);
+	scripted_send(&s, 3);
+	for (int number = 1; number < 3; number++) {
+		size_t n = datagram(buf, &s, (uint64_t)number, 0);
+
+		assert_int_equal(net_engine_inject(s.en, 0, buf, n, clk_mono_ns()), 0);
+	}
+	assert_int_equal(net_engine_inject(s.en, 0, "9876", 4, clk_mono_ns()), 0);
+	assert_int_equal(net_engine_inject(s.en, 1, buf, 64, clk_mono_ns()), -EINVAL);
+	u = scripted_end(&s, 3);
+	assert_int_equal(u.received, 3);
+	assert_int_equal(u.injected, 2);
+	assert_int_equal(u.lost + u.reordered + u.duplicates + u.foreign, 0);
+}
+
+static void too_many_strays_are_refused(void **state)
+{
+	struct net_engine_cfg cfg = {0};
+	struct net_engine *en;
+	uint8_t buf[64] = {0};
+	int fds[2], n = 0;
+
+	(void)state;
+	upair_connect(&plain, fds);
+	assert_int_equal(net_engine_new(&cfg, &en, NULL), 0);
+	assert_int_equal(net_engine_add(en, fds[1], &plain, false, NULL), 0);
+	while (net_engine_inject(en, 0, buf, sizeof(buf), 0) == 0)
+		n++;
+	assert_in_range(n, 200, 1000);
+	net_engine_free(en);
+	close(fds[0]);
+}
+
+/* ---- ends ------------------------------------------------------------------------------ */
+
+static void a_peer_that_is_gone_ends_the_sending(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .rate_bps = 1000000};
+	struct net_engine_cfg cfg = {0};
+	struct net_engine *en;
+	struct net_flow_sample t;
+	int fds[2];
+
+	(void)state;
+	upair_connect(&spec, fds);
+	close(fds[1]);
+	assert_int_equal(net_engine_new(&cfg, &en, NULL), 0);
+	assert_int_equal(net_engine_add(en, fds[0], &spec, true, NULL), 0);
+	assert_int_equal(net_engine_prepare(en, NULL), 0);
+	net_engine_go(en);
+	assert_int_equal(net_wait_readable(net_engine_done_fd(en), later(), -1), 0);
+	net_engine_stop(en);
+	t = upair_sample(en, 0);
+	assert_int_equal(t.state, NET_FLOW_ERROR);
+	assert_int_equal(t.error, ECONNREFUSED);
+	assert_true(t.udp.refused >= 2);
+	net_engine_free(en);
+}
+
+static void refuses_what_is_no_datagram(void **state)
+{
+	static const uint32_t lens[] = {1, 15, 65508};
+	struct net_engine_cfg cfg = {0};
+	struct net_engine *en;
+
+	(void)state;
+	assert_int_equal(net_engine_new(&cfg, &en, NULL), 0);
+	for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
+		struct flow_spec spec = {.transport = NET_UDP, .len = lens[i]};
+		struct flow_plan plan;
+		int fds[2];
+
+		upair_connect(&plain, fds);
+		assert_int_equal(net_engine_add(en, fds[0], &spec, true, NULL), -ERANGE);
+		close(fds[1]);
+		assert_int_equal(flow_plan_init(&plan, &spec, 1, 0), 0);
+		assert_int_equal(flow_plan_check(&plan, NULL), -ERANGE);
+		flow_plan_fini(&plan);
+	}
+	net_engine_free(en);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_length_and_counter),
+		cmocka_unit_test(several_flows_and_workers),
+		cmocka_unit_test(asked_bursts),
+		cmocka_unit_test(byte_limits_are_whole_datagrams),
+		cmocka_unit_test(unlimited_adds_up),
+		cmocka_unit_test(paces_and_says_how_well),
+		cmocka_unit_test(a_rate_that_cannot_be_kept),
+		cmocka_unit_test(many_flows),
+		cmocka_unit_test(a_duplicate_hides_no_loss),
+		cmocka_unit_test(hellos_and_scraps_are_no_data),
+		cmocka_unit_test(strays_are_handed_in),
+		cmocka_unit_test(too_many_strays_are_refused),
+		cmocka_unit_test(a_peer_that_is_gone_ends_the_sending),
+		cmocka_unit_test(refuses_what_is_no_datagram),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
