@@ -85,7 +85,7 @@ static int open_all(const struct args *a, int *fds, struct weir_err *e)
 
 static void bare(const struct args *a, int fd, struct result *r)
 {
-	size_t len = a->spec.len ? a->spec.len : a->send ? 256 << 10 : 128 << 10;
+	size_t len = a->spec.len ? a->spec.len : a->send ? 512 << 10 : 128 << 10;
 	int lowat = 512 << 10, unsent = 256 << 10,
 	    flags = a->send            ? MSG_NOSIGNAL
 		    : a->spec.rx_trunc ? MSG_TRUNC
