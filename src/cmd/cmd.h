@@ -31,8 +31,8 @@ struct cmd {
 	const struct cmd_more *more; /* ended by a row without rows; may be NULL */
 	int (*run)(void *cfg);       /* returns an exit code; options are parsed, defaults set */
 };
-extern const struct cmd cmd_list, cmd_show, cmd_export, cmd_rm, cmd_tag, cmd_lab, cmd_serve,
-	cmd_completion;
+extern const struct cmd cmd_list, cmd_show, cmd_compare, cmd_export, cmd_rm, cmd_tag, cmd_lab,
+	cmd_serve, cmd_completion;
 
 /* Tables for documentation and completion: commands and measurements in one order. */
 struct cmd_row {

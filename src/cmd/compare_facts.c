@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two sides that differ in more than was declared are compared in all of it. Every member of the
+ * requests, the host facts and the tags is looked at; what is one thing on one side and another
+ * on the other is told, and what changes the thing that is measured forbids a verdict.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/compare.h"
+
+/* Members of a request that say what is measured, not how the hosts are set. */
+static const char *const essential[] = {"reverse", "bidir", "each-way", "parallel",
+					"length",  "bytes", "blocks",   NULL};
+/* What differs from run to run by itself. */
+static const char *const changing[] = {"title", "cport", NULL};
+
+static bool among(const char *const *list, const char *word)
+{
+	for (; *list; list++) {
+		if (!strcmp(*list, word))
+			return true;
+	}
+	return false;
+}
+
+/* Values of one name on one side: the first, and whether all are it. */
+struct fact {
+	char name[96];
+	char value[2][SAFE_MAX + 1];
+	size_t seen[2];
+	bool one[2];
+};
+struct facts {
+	struct fact *v;
+	size_t n;
+};
+
+static struct fact *fact_of(struct facts *l, const char *name)
+{
+	struct fact *v;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (!strcmp(l->v[i].name, name))
+			return &l->v[i];
+	}
+	v = reallocarray(l->v, l->n + 1, sizeof(*v));
+	if (!v)
+		return NULL;
+	l->v = v;
+	v[l->n] = (struct fact){.one = {true, true}};
+	safe_str(v[l->n].name, sizeof(v[l->n].name), name, strlen(name));
+	return &v[l->n++];
+}
+
+static void note(struct facts *l, int side, const char *name, const char *value)
+{
+	struct fact *f = fact_of(l, name);
+	char safe[SAFE_MAX + 1];
+
+	if (!f)
+		return;
+	safe_str(safe, sizeof(safe), value, strlen(value));
+	if (!f->seen[side])
+		memcpy(f->value[side], safe, sizeof(safe));
+	else if (strcmp(f->value[side], safe) != 0)
+		f->one[side] = false;
+	f->seen[side]++;
+}
+
+/* The members of a flat object; what is nested is compared as text. */
+static void note_object(struct facts *l, int side, const char *prefix, const char *json)
+{
+	struct js_doc *d;
+	const struct js *v;
+	const char *key;
+	void *it = NULL;
+
+	if (!json || js_parse(json, strlen(json), &js_limits_file, &d, NULL) < 0)
+		return;
+	while (js_each(js_root(d), &it, &key, &v)) {
+		struct buf name = {0}, text = {0};
+
+		buf_printf(&name, "%s.%s", prefix, key);
+		if (js_str(v, NULL))
+			buf_puts(&text, js_str(v, NULL));
+		else
+			js_dump(v, &text);
+		if (!among(changing, key) && !name.failed && !text.failed && name.data)
+			note(l, side, name.data, text.data ? text.data : "");
+		buf_fini(&name);
+		buf_fini(&text);
+	}
+	js_free(d);
+}
+
+static void note_text(struct facts *l, int side, const char *name, const char *value)
+{
+	if (value)
+		note(l, side, name, value);
+}
+
+static void note_run(struct facts *l, int side, const struct model_run *r)
+{
+	static const char *const ends[] = {"near", "far"};
+
+	note_text(l, side, "kind", r->kind);
+	note_text(l, side, "protocol", r->protocol);
+	note_object(l, side, "request", r->request);
+	for (int end = 0; end < 2; end++) {
+		char name[32];
+
+		note_object(l, side, ends[end], r->host[end].facts);
+		snprintf(name, sizeof(name), "%s.tool", ends[end]);
+		note_text(l, side, name, r->host[end].tool);
+		snprintf(name, sizeof(name), "%s.version", ends[end]);
+		note_text(l, side, name, r->host[end].version);
+	}
+	for (size_t i = 0; i < r->n_tags; i++) {
+		struct buf name = {0};
+
+		buf_printf(&name, "tag.%s", r->tags[i].k);
+		if (name.data)
+			note_text(l, side, name.data, r->tags[i].v);
+		buf_fini(&name);
+	}
+}
+
+/* "kernel" declares near.kernel, far.kernel and tag.kernel. */
+static bool is_declared(const struct compare_cfg *c, const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	for (size_t i = 0; i < c->varied.n; i++) {
+		if (!strcmp(c->varied.v[i], name) || (dot && !strcmp(c->varied.v[i], dot + 1)))
+			return true;
+	}
+	return false;
+}
+
+/* A default is left out of a request, so absence counts there; of a fact it says nothing. */
+static bool differs(const struct fact *f, const size_t runs[2])
+{
+	bool request = !strncmp(f->name, "request.", 8);
+
+	for (int side = 0; side < 2; side++) {
+		if (f->seen[side] && f->seen[side] != runs[side])
+			return false;
+		if (!f->seen[side] && !request)
+			return false;
+		if (!f->one[side])
+			return false;
+	}
+	return f->seen[0] != runs[0] || f->seen[1] != runs[1] ||
+	       strcmp(f->value[0], f->value[1]) != 0;
+}
+
+static bool is_essential(const char *name)
+{
+	if (!strcmp(name, "kind"))
+		return true;
+	return !strncmp(name, "request.", 8) && among(essential, name + 8);
+}
+
+size_t compare_differences(const struct compare_cfg *c, const struct compare_side *a,
+			   const struct compare_side *b, struct buf *out, uint64_t *gate)
+{
+	size_t runs[2] = {a->n, b->n}, found = 0;
+	struct facts l = {0};
+
+	for (size_t i = 0; a->runs && i < a->n; i++)
+		note_run(&l, 0, a->runs[i]);
+	for (size_t i = 0; b->runs && i < b->n; i++)
+		note_run(&l, 1, b->runs[i]);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct fact *f = &l.v[i];
+
+		if (!differs(f, runs) || is_declared(c, f->name))
+			continue;
+		buf_printf(out, "%s%s: %s | %s", found++ ? "\n" : "", f->name,
+			   f->seen[0] ? f->value[0] : "(default)",
+			   f->seen[1] ? f->value[1] : "(default)");
+		if (gate && is_essential(f->name))
+			*gate |= MODEL_R(REASON_REQUEST);
+	}
+	free(l.v);
+	return found;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A comparison as people read it: the runs themselves as dots on one scale, a line a metric, then
+ * the verdict in words and what else differed. The same for a mail (ASCII), for a wiki (Markdown),
+ * for programs (JSON).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/compare.h"
+
+#define PLOT_WIDTH 56
+#define WRAP       72
+
+/* ---- pieces ---- */
+
+static void put_value(struct buf *b, const struct compare_row *r, double v)
+{
+	char text[48];
+
+	if (isnan(v)) {
+		buf_puts(b, "-");
+	} else if (r->metric) {
+		unit_format(text, sizeof(text), v, r->unit, 3);
+		buf_puts(b, text);
+	} else {
+		buf_printf(b, "%.4g", v);
+	}
+}
+
+static void put_effect(struct buf *b, const struct model_judgement *j)
+{
+	if (isnan(j->effect)) {
+		buf_puts(b, "-");
+		return;
+	}
+	buf_printf(b, "%+.2f %%", 100 * j->effect);
+	if (!isnan(j->lo))
+		buf_printf(b, " (%+.2f to %+.2f)", 100 * j->lo, 100 * j->hi);
+}
+
+/* ASCII for a mail: the model's words have one character beyond it. */
+static void put_ascii(struct buf *b, const char *s)
+{
+	for (; *s; s++) {
+		if (!strncmp(s, "±", 2)) {
+			buf_puts(b, "+/-");
+			s++;
+		} else {
+			buf_putc(b, *s);
+		}
+	}
+}
+
+static size_t columns_of(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+/* Words of a text in lines, each after an indent. */
+static void put_wrapped(struct buf *b, const char *text, size_t width)
+{
+	size_t at = 0;
+
+	while (*text) {
+		char word[256];
+		size_t n = strcspn(text, " \n"), shown;
+
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		shown = columns_of(word);
+		if (at && at + 1 + shown > width) {
+			buf_putc(b, '\n');
+			at = 0;
+		}
+		buf_printf(b, "%s%s", at ? " " : "", word);
+		at += shown + (at ? 1 : 0);
+		text += n;
+		text += strspn(text, " \n");
+	}
+	buf_putc(b, '\n');
+}
+
+static void put_verdict(const struct compare_cfg *c, const struct compare_set *s,
+			const struct compare_row *r, struct buf *b)
+{
+	struct buf text = {0}, ascii = {0};
+	char a[2] = {s->v[0].letter, 0}, other[2] = {s->v[r->b].letter, 0};
+
+	model_judgement_text(&r->j, r->metric, a, other, &text);
+	if (text.data && c->paste) {
+		put_ascii(&ascii, text.data);
+		put_wrapped(b, ascii.data ? ascii.data : "", WRAP);
+	} else if (text.data && c->markdown) {
+		buf_printf(b, "%s\n", text.data);
+	} else if (text.data) {
+		put_wrapped(b, text.data, 80);
+	}
+	buf_fini(&text);
+	buf_fini(&ascii);
+}
+
+/* ---- dots ---- */
+
+static void range_of(const double *x, size_t n, double *lo, double *hi)
+{
+	for (size_t i = 0; i < n; i++) {
+		*lo = fmin(*lo, x[i]);
+		*hi = fmax(*hi, x[i]);
+	}
+}
+
+static void put_dots(struct buf *b, char letter, const double *x, size_t n, double lo, double hi)
+{
+	static const char marks[] = " .o8@";
+	size_t count[PLOT_WIDTH] = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		double at = hi > lo ? (x[i] - lo) / (hi - lo) : 0.5;
+
+		count[(size_t)(at * (PLOT_WIDTH - 1) + 0.5)]++;
+	}
+	buf_printf(b, "  %c |", letter);
+	for (size_t i = 0; i < PLOT_WIDTH; i++)
+		buf_putc(b, marks[count[i] < 4 ? count[i] : 4]);
+	buf_puts(b, "|\n");
+}
+
+static void put_plot(const struct compare_set *s, const struct compare_row *r, struct buf *b)
+{
+	double lo = (double)INFINITY, hi = -(double)INFINITY;
+	struct buf left = {0}, right = {0};
+	size_t gap;
+
+	range_of(r->xa, r->na, &lo, &hi);
+	range_of(r->xb, r->nb, &lo, &hi);
+	if (!isfinite(lo) || !isfinite(hi))
+		return;
+	put_dots(b, s->v[0].letter, r->xa, r->na, lo, hi);
+	put_dots(b, s->v[r->b].letter, r->xb, r->nb, lo, hi);
+	put_value(&left, r, lo);
+	put_value(&right, r, hi);
+	gap = left.len + right.len < PLOT_WIDTH ? PLOT_WIDTH - left.len - right.len : 1;
+	buf_printf(b, "     %s", left.data ? left.data : "");
+	buf_repeat(b, ' ', gap);
+	buf_printf(b, "%s\n\n", right.data ? right.data : "");
+	buf_fini(&left);
+	buf_fini(&right);
+}
+
+/* ---- the table ---- */
+
+enum { CELL_METRIC, CELL_A, CELL_B, CELL_EFFECT, CELL_OUTCOME, CELLS };
+static const char *const heads[CELLS] = {"metric", "A", "B", "effect (interval)", "outcome"};
+
+static void put_cell(const struct compare_cfg *c, const struct compare_set *s,
+		     const struct compare_row *r, int cell, struct buf *b)
+{
+	struct buf word = {0};
+
+	switch (cell) {
+	case CELL_METRIC:
+		buf_printf(b, "%s%s", r->metric ? r->metric : "value",
+			   r->primary && !c->values ? " *" : "");
+		if (s->n > 2)
+			buf_printf(b, " %c", s->v[r->b].letter);
+		break;
+	case CELL_A:
+		put_value(b, r, r->j.a);
+		break;
+	case CELL_B:
+		put_value(b, r, r->j.b);
+		break;
+	case CELL_EFFECT:
+		put_effect(b, &r->j);
+		break;
+	default:
+		model_judgement_word(&r->j, &word);
+		if (word.data && c->paste)
+			put_ascii(b, word.data);
+		else if (word.data)
+			buf_puts(b, word.data);
+		buf_fini(&word);
+	}
+}
+
+/* The cell's text, padded to a width; the width alone when b is NULL. */
+static size_t cell_width(const struct compare_cfg *c, const struct compare_set *s,
+			 const struct compare_row *r, int cell, struct buf *b, size_t width)
+{
+	struct buf text = {0};
+	size_t n;
+
+	put_cell(c, s, r, cell, &text);
+	n = text.data ? columns_of(text.data) : 0;
+	if (b) {
+		buf_puts(b, text.data ? text.data : "");
+		buf_repeat(b, ' ', cell < CELL_OUTCOME && width > n ? width - n : 0);
+	}
+	buf_fini(&text);
+	return n;
+}
+
+static void put_table(const struct compare_cfg *c, const struct compare_set *s,
+		      const struct compare_rows *rows, struct buf *b)
+{
+	const char *sep = c->markdown ? " | " : "  ";
+	size_t width[CELLS];
+
+	for (int k = 0; k < CELLS; k++) {
+		width[k] = strlen(heads[k]);
+		for (size_t i = 0; i < rows->n; i++) {
+			size_t n = cell_width(c, s, &rows->v[i], k, NULL, 0);
+
+			width[k] = n > width[k] ? n : width[k];
+		}
+	}
+	for (int k = 0; k < CELLS; k++)
+		buf_printf(b, "%s%-*s",
+			   k             ? sep
+			   : c->markdown ? "| "
+					 : "",
+			   k < CELL_OUTCOME ? (int)width[k] : 0, heads[k]);
+	buf_puts(b, c->markdown ? " |\n|---|---|---|---|---|\n" : "\n");
+	for (size_t i = 0; i < rows->n; i++) {
+		for (int k = 0; k < CELLS; k++) {
+			buf_puts(b, k ? sep : c->markdown ? "| " : "");
+			cell_width(c, s, &rows->v[i], k, b, width[k]);
+		}
+		buf_puts(b, c->markdown ? " |\n" : "\n");
+	}
+	buf_putc(b, '\n');
+}
+
+/* ---- what else ---- */
+
+static size_t overlapped(const struct compare_side *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; s->runs && i < s->n; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < s->runs[i]->n_events; k++)
+			found = found || s->runs[i]->events[k].code == WARN_OVERLAP;
+		n += found;
+	}
+	return n;
+}
+
+static void put_others(const struct compare_cfg *c, const struct compare_set *s, struct buf *b)
+{
+	for (size_t i = 1; i < s->n; i++) {
+		struct buf text = {0};
+
+		if (compare_differences(c, &s->v[0], &s->v[i], &text, NULL) && text.data)
+			buf_printf(b,
+				   "\nAlso different between %c and %c, and not declared "
+				   "(--varied):\n%s\n",
+				   s->v[0].letter, s->v[i].letter, text.data);
+		buf_fini(&text);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		size_t n = overlapped(&s->v[i]);
+
+		if (n)
+			buf_printf(b,
+				   "\n%zu of the %zu runs of %c overlapped with other tests on "
+				   "the server.\n",
+				   n, s->v[i].n, s->v[i].letter);
+	}
+}
+
+static void put_sides(const struct compare_set *s, const char *line_end, struct buf *b)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		buf_printf(b, "%c  ", s->v[i].letter);
+		safe_put(b, s->v[i].name, strlen(s->v[i].name));
+		buf_printf(b, " (%zu run%s)%s\n", s->v[i].n, s->v[i].n == 1 ? "" : "s", line_end);
+	}
+	buf_putc(b, '\n');
+}
+
+void compare_print(const struct compare_cfg *c, const struct compare_set *s,
+		   const struct compare_rows *rows, struct buf *out)
+{
+	put_sides(s, c->markdown ? "  " : "", out);
+	for (size_t i = 0; i < rows->n && !c->markdown; i++) {
+		if (rows->v[i].primary)
+			put_plot(s, &rows->v[i], out);
+	}
+	put_table(c, s, rows, out);
+	for (size_t i = 0; i < rows->n; i++) {
+		if (rows->v[i].primary)
+			put_verdict(c, s, &rows->v[i], out);
+	}
+	put_others(c, s, out);
+}
+
+/* ---- JSON ---- */
+
+static void json_values(struct jw *w, const char *key, const double *x, size_t n)
+{
+	jw_arr(w, key);
+	for (size_t i = 0; i < n; i++)
+		jw_f64(w, NULL, x[i]);
+	jw_end_arr(w);
+}
+
+static void json_row(const struct compare_set *s, const struct compare_row *r, struct jw *w)
+{
+	char a[2] = {s->v[0].letter, 0}, other[2] = {s->v[r->b].letter, 0};
+	struct buf text = {0};
+
+	jw_str(w, "metric", r->metric);
+	jw_str(w, "unit", unit_name(r->unit));
+	jw_str(w, "better", model_better_names[r->j.better]);
+	jw_bool(w, "primary", r->primary);
+	jw_str(w, "side", other);
+	model_judgement_json(&r->j, w);
+	model_judgement_text(&r->j, r->metric, a, other, &text);
+	jw_str(w, "text", text.data);
+	json_values(w, "values_a", r->xa, r->na);
+	json_values(w, "values_b", r->xb, r->nb);
+	buf_fini(&text);
+}
+
+static void json_sides(const struct compare_cfg *c, const struct compare_set *s, struct jw *w)
+{
+	jw_arr(w, "sides");
+	for (size_t i = 0; i < s->n; i++) {
+		char letter[2] = {s->v[i].letter, 0};
+		struct buf text = {0};
+		char *save = NULL;
+
+		jw_obj(w, NULL);
+		jw_str(w, "side", letter);
+		jw_str(w, "name", s->v[i].name);
+		jw_u64(w, "n", s->v[i].n);
+		jw_arr(w, "runs");
+		for (size_t k = 0; s->v[i].runs && k < s->v[i].n; k++)
+			jw_str(w, NULL, s->v[i].runs[k]->id);
+		jw_end_arr(w);
+		jw_u64(w, "overlapped", overlapped(&s->v[i]));
+		jw_arr(w, "undeclared");
+		if (i && compare_differences(c, &s->v[0], &s->v[i], &text, NULL) && text.data) {
+			for (char *l = strtok_r(text.data, "\n", &save); l;
+			     l = strtok_r(NULL, "\n", &save))
+				jw_str(w, NULL, l);
+		}
+		jw_end_arr(w);
+		jw_end_obj(w);
+		buf_fini(&text);
+	}
+	jw_end_arr(w);
+}
+
+/* The primary comparison's members stand at the top, so that a script needs no search. */
+void compare_json(const struct compare_cfg *c, const struct compare_set *s,
+		  const struct compare_rows *rows, struct buf *out)
+{
+	struct jw w = jw_init(out);
+
+	jw_obj(&w, NULL);
+	jw_i64(&w, "schema", MODEL_SCHEMA);
+	jw_str(&w, "type", "comparison");
+	json_row(s, &rows->v[0], &w);
+	json_sides(c, s, &w);
+	jw_arr(&w, "comparisons");
+	for (size_t i = 0; i < rows->n; i++) {
+		jw_obj(&w, NULL);
+		json_row(s, &rows->v[i], &w);
+		jw_end_obj(&w);
+	}
+	jw_end_arr(&w);
+	jw_end_obj(&w);
+	buf_putc(out, '\n');
+}
