@@ -240,12 +240,68 @@ static void test_heaps(void **state)
 	assert_true((double)hits / n >= 0.75 - errors(0.75, n));
 }
 
+/* ---- real runs ---- */
+
+#define BANK_MAX 256
+
+static size_t read_bank(double *x)
+{
+	char line[128];
+	size_t n = 0;
+	FILE *f = fopen(TEST_DATA "/verdict/bank.txt", "r");
+
+	assert_non_null(f);
+	while (n < BANK_MAX && fgets(line, sizeof(line), f)) {
+		if (line[0] != '#')
+			x[n++] = strtod(line, NULL);
+	}
+	fclose(f);
+	return n;
+}
+
+/* A thousand A/A experiments (20,000 with WEIR_CHECK_ALL=1: 4.8 %) on runs that a busy machine really made, one after the other, in
+ * their order: script/record-bank. Their noise is no textbook's (a factor of four between quiet
+ * and busy minutes); at most 5 % may be called different. */
+static void test_bank(void **state)
+{
+	(void)state;
+	const int n = experiments() > 1000 ? 20000 : 1000;
+	double bank[BANK_MAX], x[2][PAIRS];
+	int64_t at[2][PAIRS];
+	size_t runs = read_bank(bank);
+	struct model_rng r;
+	int alarms = 0;
+	assert_true(runs >= 4 * PAIRS);
+	model_rng_seed(&r, 24, 1);
+	for (int i = 0; i < n; i++) {
+		size_t from = model_rng_below(&r, (uint32_t)(runs - 2 * PAIRS + 1));
+		struct model_judgement j;
+		for (size_t k = 0; k < 2 * PAIRS; k += 2) {
+			uint32_t first = model_rng_below(&r, 2);
+			for (uint32_t m = 0; m < 2; m++) {
+				x[first ^ m][k / 2] = bank[from + k + m];
+				at[first ^ m][k / 2] = (int64_t)(k + m);
+			}
+		}
+		model_judge(&(struct model_judge_cfg){.seed = 1},
+			    &(struct model_side){.x = x[0], .n = PAIRS, .order = at[0]},
+			    &(struct model_side){.x = x[1], .n = PAIRS, .order = at[1]}, &j);
+		assert_int_equal(j.design, DESIGN_BLOCKED);
+		alarms += is_different(&j);
+	}
+	if (getenv("WEIR_ERRS_PRINT"))
+		print_message("%zu real runs: %.1f %% of %d experiments\n", runs,
+			      100.0 * alarms / n, n);
+	assert_true(alarms <= n * (0.05 + errors(0.05, n)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alarms),
 		cmocka_unit_test(test_power),
 		cmocka_unit_test(test_heaps),
+		cmocka_unit_test(test_bank),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
