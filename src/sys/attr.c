@@ -128,6 +128,7 @@ int sys_read_file(const char *path, size_t max, struct buf *b, struct weir_err *
 	}
 	int error = n < 0 ? errno : total > max ? EFBIG : b->failed ? ENOMEM : 0;
 	close(fd);
+	explicit_bzero(chunk, sizeof(chunk)); /* it may have been a key */
 	return error ? err_os(e, error, "reading %s", path) : 0;
 }
 

@@ -49,20 +49,26 @@ static bool caps_empty(void)
 }
 
 /* So that an exec as user 0 gains nothing either. Without CAP_SETPCAP nothing is to gain. */
-static void drop_bounding(void)
+static int drop_bounding(struct weir_err *e)
 {
 	if (!sys_cap_have(CAP_SETPCAP))
-		return;
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+		return 0;
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 ||
+		    prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 0)
+			return err_set(e, WEIR_OS, EPERM, "capability %d stays in the bounding set",
+				       cap);
+	}
+	return 0;
 }
 
 int sys_cap_drop(struct weir_err *e)
 {
 	struct cap_sets none = {0};
-	int ret;
+	int ret = drop_bounding(e);
 
-	drop_bounding();
+	if (ret < 0)
+		return ret;
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_os(e, errno, "giving up new privileges");
@@ -95,9 +101,13 @@ int sys_priv_drop(uid_t uid, gid_t gid, struct weir_err *e)
 		return err_set(e, WEIR_USAGE, EINVAL, "dropping privileges to root is no drop");
 	if (ids_are(uid, gid) && !sys_cap_have(CAP_SETGID))
 		return sys_cap_drop(e); /* that user already: its own groups are its own */
+	/* First, while it can be: another user has not the capability for it. */
+	int ret = drop_bounding(e);
+	if (ret < 0)
+		return ret;
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return err_os(e, errno, "becoming user %u group %u", (unsigned)uid, (unsigned)gid);
-	int ret = sys_cap_drop(e);
+	ret = sys_cap_drop(e);
 	if (ret == 0 && !ids_final(uid, gid))
 		return err_set(e, WEIR_OS, EPERM, "the user was not changed for good");
 	return ret;
