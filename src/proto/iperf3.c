@@ -170,14 +170,19 @@ static int want_state(struct proto_session *s, enum state want, int64_t deadline
 
 static int send_params(struct proto_session *s, struct weir_err *e)
 {
-	struct buf b = {0};
-	int ret = iperf3_params_put(s->plan, &b, e);
+	struct buf b = {0}, token = {0};
+	int ret = 0;
 
+	if (s->login)
+		ret = iperf3_auth_token(s->login, clk_real_ns() / NSEC_PER_SEC, &token, e);
+	if (ret == 0)
+		ret = iperf3_params_put_token(s->plan, token.data, &b, e);
 	if (ret == 0 && b.len > IPERF3_PARAMS_MAX)
 		ret = err_set(e, WEIR_USAGE, EMSGSIZE, "the parameters are over %d bytes",
 			      IPERF3_PARAMS_MAX);
 	if (ret == 0)
 		ret = put_json(s, &b, e);
+	buf_fini(&token);
 	buf_fini(&b);
 	return ret;
 }
@@ -274,6 +279,7 @@ static void put_error(struct proto_session *s, int code, int os)
 
 	put_be32(b + 1, (uint32_t)code);
 	put_be32(b + 5, (uint32_t)os);
+	s->error_told = true;
 	put_bytes(s, b, sizeof(b), NULL);
 }
 
@@ -354,6 +360,10 @@ static int read_request(struct proto_session *s, int *code, struct weir_err *e)
 	if (ret < 0)
 		return ret;
 	set_peer(s, params.client_version);
+	*code = IPERF3_E_AUTH;
+	ret = s->login ? iperf3_auth_check(s->login, params.authtoken, e) : 0;
+	if (ret < 0)
+		return ret;
 	s->plan = calloc(1, sizeof(*s->plan));
 	if (!s->plan)
 		return err_os(e, ENOMEM, "flow plan");
@@ -508,7 +518,8 @@ static void iperf3_say(struct proto_session *s, enum proto_say what)
 		say_error(s->ctl_fd, IPERF3_E_AUTH);
 		break;
 	case PROTO_SAY_FAILED:
-		say_error(s->ctl_fd, IPERF3_E_INIT);
+		if (!s->error_told)
+			say_error(s->ctl_fd, IPERF3_E_INIT);
 		break;
 	}
 }

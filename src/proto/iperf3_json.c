@@ -44,6 +44,7 @@ const struct proto_field iperf3_param_fields[] = {
 	 NULL},
 	{"zerocopy", PF_ONE, 0, P(zerocopy), 0, 1, "3.9", IPERF3_E_PARAMS, NULL},
 	{"skip_rx_copy", PF_ONE, 0, P(skip_rx_copy), 0, 1, "3.19", IPERF3_E_PARAMS, NULL},
+	{"authtoken", PF_NAME, 0, P(authtoken), 0, 0, "3.2", IPERF3_E_PARAMS, NULL},
 	{"client_version", PF_STR, PF_ALWAYS, P(client_version), 0, 0, "3.0", IPERF3_E_PARAMS,
 	 NULL},
 };
@@ -116,6 +117,12 @@ static int params_check(const struct iperf3_params *p, struct weir_err *e)
 
 int iperf3_params_put(const struct flow_plan *p, struct buf *out, struct weir_err *e)
 {
+	return iperf3_params_put_token(p, NULL, out, e);
+}
+
+int iperf3_params_put_token(const struct flow_plan *p, const char *token, struct buf *out,
+			    struct weir_err *e)
+{
 	const struct flow_spec *f = p->flows;
 	struct iperf3_params v = {.tcp = true, .pacing_timer = 1000};
 	struct jw w = jw_init(out);
@@ -142,6 +149,7 @@ int iperf3_params_put(const struct flow_plan *p, struct buf *out, struct weir_er
 	v.skip_rx_copy = f->rx_trunc;
 	snprintf(v.title, sizeof(v.title), "%s", p->title);
 	snprintf(v.congestion, sizeof(v.congestion), "%s", f->cc);
+	snprintf(v.authtoken, sizeof(v.authtoken), "%s", token ? token : "");
 	snprintf(v.client_version, sizeof(v.client_version), "weir %s", weir_version);
 	ret = params_check(&v, e);
 	if (ret < 0)

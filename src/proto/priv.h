@@ -79,18 +79,50 @@ int proto_data_take(struct proto_session *s, int64_t deadline_ns, struct weir_er
 /* What fits now, without waiting and without SIGPIPE. */
 void proto_say_bytes(int fd, const void *p, size_t n);
 
-/* ---- pre-shared key (psk.c) ----------------------------------------------------- */
+/* ---- digests, keyed hash, RSA (crypto.c) ----------------------------------------- */
 
-#define PROTO_MAC_HEX 65 /* 64 digits and a NUL */
+#define PROTO_SHA1    20
+#define PROTO_SHA256  32
+#define PROTO_RSA_MAX 1024 /* bytes of a modulus */
+#define PROTO_MAC_HEX 65   /* 64 digits and a NUL */
 struct proto_part {
 	const char *p;
 	size_t n;
 };
-/* HMAC-SHA256 over the parts, each followed by a NUL. -ENOTSUP when built without libcrypto. */
+bool proto_has_crypto(void);
+/* All of these: 0, or -ENOTSUP when built without libcrypto. */
+int proto_sha1(const struct proto_part *parts, size_t n_parts, uint8_t out[PROTO_SHA1]);
+int proto_sha256(const struct proto_part *parts, size_t n_parts, uint8_t out[PROTO_SHA256]);
+int proto_hmac(const void *key, size_t n_key, const void *p, size_t n, uint8_t out[PROTO_SHA256]);
+/* HMAC-SHA256 over the parts, each followed by a NUL. */
 int proto_psk_mac(const char *psk, const struct proto_part *parts, size_t n_parts,
 		  char hex[PROTO_MAC_HEX]);
 /* Takes the same time whatever differs. */
 bool proto_psk_same(const char *a, const char *b, size_t n);
+
+struct proto_rsa;
+int proto_rsa_new(const void *pem, size_t n, bool private, struct proto_rsa **out,
+		  struct weir_err *e);
+void proto_rsa_free(struct proto_rsa *k);
+size_t proto_rsa_bytes(const struct proto_rsa *k);
+/* Public: out has the key's size. -EINVAL when n does not fit. */
+int proto_rsa_encrypt(const struct proto_rsa *k, bool pkcs1, const void *p, size_t n, uint8_t *out);
+/* Private: a block of the key's size to another, padding and all. */
+int proto_rsa_raw(const struct proto_rsa *k, const uint8_t *in, uint8_t *out);
+/* A secret that belongs to the private key. */
+int proto_rsa_secret(const struct proto_rsa *k, uint8_t out[PROTO_SHA256]);
+
+/* Padding (unpad.c): em, what proto_rsa_raw gave for `cipher`, becomes the message of *len bytes;
+ * one made up from the secret when the padding is wrong, told by nothing. */
+int proto_unpad(bool pkcs1, const uint8_t secret[PROTO_SHA256], const uint8_t *cipher, uint8_t *em,
+		size_t n, size_t *len);
+
+/* ---- base64 without line ends (iperf3_auth.c) ------------------------------------- */
+
+/* "" and a failed buffer when it does not fit. */
+void proto_base64(const uint8_t *p, size_t n, struct buf *out);
+/* Bytes, or -EINVAL for what is not canonical or longer than cap. */
+ssize_t proto_unbase64(const char *s, uint8_t *out, size_t cap);
 
 /* ---- iperf3 ---------------------------------------------------------------------- */
 
@@ -98,6 +130,7 @@ bool proto_psk_same(const char *a, const char *b, size_t n);
 #define IPERF3_SECONDS_MAX 86400
 #define IPERF3_PARAMS_MAX  8192
 #define IPERF3_LEN_DEFAULT 131072
+#define IPERF3_TOKEN_MAX   ((PROTO_RSA_MAX + 2) / 3 * 4 + 1)
 
 enum iperf3_error { /* the numbers of iperf3 that this end sends */
 		    IPERF3_E_DURATION = 5,
@@ -126,9 +159,18 @@ struct iperf3_params {
 	int64_t omit, time, num, blockcount, mss, parallel, window, len, bandwidth, fqrate;
 	int64_t pacing_timer, burst, tos;
 	char title[256], congestion[16], client_version[64];
+	char authtoken[IPERF3_TOKEN_MAX];
 };
 /* The text of the parameters that carry this plan, or an error that says why none can. */
 int iperf3_params_put(const struct flow_plan *p, struct buf *out, struct weir_err *e);
+/* The same with a login's token (NULL = none). */
+int iperf3_params_put_token(const struct flow_plan *p, const char *token, struct buf *out,
+			    struct weir_err *e);
+/* Client: the token of this moment. */
+int iperf3_auth_token(const struct proto_login *l, int64_t now_s, struct buf *out,
+		      struct weir_err *e);
+/* Server: 0 or -EACCES (e says why, for the log alone), each after the same time. */
+int iperf3_auth_check(const struct proto_login *l, const char *token, struct weir_err *e);
 /* 0, or a negative errno with the number that iperf3 has for it in *code. */
 int iperf3_params_get(const char *text, size_t n, struct iperf3_params *out, int *code,
 		      struct weir_err *e);

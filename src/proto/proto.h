@@ -60,6 +60,21 @@ struct proto_limits {          /* of a server; 0 = none */
 	bool no_high_dscp;     /* CS6 and CS7 refused (--public) */
 };
 
+/*
+ * iperf3's login (iperf3_auth.c). A server's is made before its tests' processes: they share the
+ * turn for RSA operations and the tokens that were used. NULL users: a client's.
+ */
+struct proto_login;
+struct proto_login_cfg {
+	bool pkcs1;                  /* PKCS#1 v1.5, as iperf3 before 3.17; else OAEP, never both */
+	const char *key, *key_name;  /* PEM text, private at a server; where it is from */
+	const char *user, *password; /* client */
+	const char *users, *users_name; /* server: lines "name,hash" */
+	int64_t skew_ns;                /* server: how far the clocks may differ */
+};
+int proto_login_new(const struct proto_login_cfg *c, struct proto_login **out, struct weir_err *e);
+void proto_login_free(struct proto_login *l);
+
 struct proto;
 struct proto_session {
 	const struct proto *proto;
@@ -77,6 +92,7 @@ struct proto_session {
 	bool clock_known;   /* native: offset of the far monotonic clock */
 	int64_t clock_offset_ns, clock_error_ns; /* far + offset = near */
 	const char *psk;                         /* pre-shared key, or NULL */
+	const struct proto_login *login;         /* iperf3's; NULL = none is given or asked for */
 	/* client */
 	const char *host;
 	uint16_t port;
@@ -95,6 +111,7 @@ struct proto_session {
 	const uint64_t *far_sent; /* native server, from PROTO_EV_END on: bytes that the client
 				   * sent on each flow, plan order; NULL = not told */
 	bool lines_cut;           /* native: lines over the bound were left out */
+	bool error_told;          /* server: the peer has heard what failed */
 	void *state;              /* the protocol's own; freed by ->close */
 };
 
