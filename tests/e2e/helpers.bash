@@ -63,10 +63,16 @@ within()
 		fail "$1: $2 is not within $4 % of $3"
 }
 
+# is_true JQ-EXPRESSION [FILE]
+is_true()
+{
+	jq -e "$jq_lib $1" "${2:-run.json}" >/dev/null
+}
+
 # holds WHAT JQ-EXPRESSION [FILE]
 holds()
 {
-	jq -e "$jq_lib $2" "${3:-run.json}" >/dev/null ||
+	is_true "$2" "${3:-run.json}" ||
 		fail "$1: not so: $2 in $(head -c 600 "${3:-run.json}")"
 }
 

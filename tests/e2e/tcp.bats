@@ -38,13 +38,18 @@ both_ends()
 
 one_flow()
 {
-	weir_json -t 1 -i 0.25 -4
+	local try
+	# Bounds are as asked for where nothing says otherwise (1 = short). A machine with much
+	# else to do may be late: not three times.
+	for try in 1 2 3; do
+		weir_json -t 1 -i 0.25 -4
+		is_true 'all(.axes[].rows[]; .[2] % 2 == 1 or ((.[1] - .[0] - 250e6) | fabs) <= 12.5e6)' &&
+			break
+		[ "$try" -lt 3 ] || fail "intervals are not true: $(jq -c '[.axes[].rows]' run.json)"
+	done
 	both_ends up
 	within 'rates of both ends' "$(figure up sender throughput.sent)" "$(figure up receiver goodput)" 10
-	# Bounds join, and are as asked for where nothing says otherwise (1 = short).
 	holds 'intervals join' 'all(.axes[].rows; . as $r | all(range(1; length); $r[.][0] == $r[. - 1][1]))'
-	holds 'intervals are true' '(codes | index("late-sample")) or all(.axes[].rows[];
-		.[2] % 2 == 1 or ((.[1] - .[0] - 250e6) | fabs) <= 12.5e6)'
 	holds 'intervals are there' '[.axes[] | .rows | length] | length == 2 and all(. >= 4)'
 	holds 'no more than the whole' '.parts[-1] as $p | [.axes[0].rows[][0:2][]] |
 		min >= $p.t0_ns and max <= $p.t1_ns'
