@@ -62,14 +62,21 @@ static size_t columns_of(const char *s)
 	return n;
 }
 
-/* Words of a text in lines, each after an indent. */
+/* A word, and a % sign that belongs to the number before it. */
+static size_t word_length(const char *s)
+{
+	size_t n = strcspn(s, " \n");
+
+	return s[n] == ' ' && s[n + 1] == '%' ? n + 1 + strcspn(s + n + 1, " \n") : n;
+}
+
 static void put_wrapped(struct buf *b, const char *text, size_t width)
 {
 	size_t at = 0;
 
 	while (*text) {
 		char word[256];
-		size_t n = strcspn(text, " \n"), shown;
+		size_t n = word_length(text), shown;
 
 		snprintf(word, sizeof(word), "%.*s", (int)n, text);
 		shown = columns_of(word);
@@ -236,6 +243,27 @@ static void put_table(const struct compare_cfg *c, const struct compare_set *s,
 	buf_putc(b, '\n');
 }
 
+/* A mail has no room for the table: two lines a metric. */
+static void put_list(const struct compare_cfg *c, const struct compare_set *s,
+		     const struct compare_rows *rows, struct buf *b)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct compare_row *r = &rows->v[i];
+
+		put_cell(c, s, r, CELL_METRIC, b);
+		buf_puts(b, ": ");
+		put_cell(c, s, r, CELL_A, b);
+		buf_puts(b, " -> ");
+		put_cell(c, s, r, CELL_B, b);
+		buf_puts(b, "\n    ");
+		put_cell(c, s, r, CELL_EFFECT, b);
+		buf_puts(b, ": ");
+		put_cell(c, s, r, CELL_OUTCOME, b);
+		buf_putc(b, '\n');
+	}
+	buf_putc(b, '\n');
+}
+
 /* ---- what else ---- */
 
 static size_t overlapped(const struct compare_side *s)
@@ -293,7 +321,7 @@ void compare_print(const struct compare_cfg *c, const struct compare_set *s,
 		if (rows->v[i].primary)
 			put_plot(s, &rows->v[i], out);
 	}
-	put_table(c, s, rows, out);
+	(c->paste ? put_list : put_table)(c, s, rows, out);
 	for (size_t i = 0; i < rows->n; i++) {
 		if (rows->v[i].primary)
 			put_verdict(c, s, &rows->v[i], out);
