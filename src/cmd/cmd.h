@@ -29,7 +29,8 @@ struct cmd {
 	const struct opt *opts;
 	size_t n_opts, cfg_size;
 	const struct cmd_more *more; /* ended by a row without rows; may be NULL */
-	int (*run)(void *cfg);       /* returns an exit code; options are parsed, defaults set */
+	size_t config;         /* offset of the name of a file with options (char *); 0 = none */
+	int (*run)(void *cfg); /* returns an exit code; options are parsed, defaults set */
 };
 extern const struct cmd cmd_list, cmd_show, cmd_compare, cmd_export, cmd_rm, cmd_tag, cmd_lab,
 	cmd_serve, cmd_completion;
@@ -60,6 +61,23 @@ bool cmd_colour(int fd); /* a terminal, NO_COLOR unset, TERM not dumb */
 bool cmd_unicode(void);  /* the locale is UTF-8 */
 /* A descriptor that becomes readable on SIGINT, SIGTERM, SIGHUP; a second SIGINT kills. */
 int cmd_stop_fd(void);
+
+/* ---- logins and option files (login.c, config.c) ---- */
+
+/* A client's login from its options; *out NULL and 0 when there is none. Without a password file
+ * the environment's IPERF3_PASSWORD. */
+struct cmd_login {
+	char *user, *key, *password_file;
+	bool pkcs1;
+};
+int cmd_login_client(const struct cmd_login *c, struct proto_login **out, struct weir_err *e);
+/* A server's. */
+int cmd_login_server(const char *key, const char *users, int64_t skew_ns, bool pkcs1,
+		     struct proto_login **out, struct weir_err *e);
+/* The first line of a file that holds a secret, at most cap - 1 bytes. */
+int cmd_read_secret(const char *file, char *dst, size_t cap, struct weir_err *e);
+/* "name = value" lines, names as the long options; an error names file and line. */
+int cmd_config_file(const char *file, const struct opt_set *sets, size_t n, struct weir_err *e);
 
 /* ---- the store's place (db.c) ---- */
 struct cmd_db_cfg {

@@ -90,6 +90,30 @@ static int print_help(const struct cmd_row *r)
 	return CMD_OK;
 }
 
+/* A file of options lies between the defaults and the command line, which is read twice: the file's
+ * name is on it. */
+static int parse_options(const struct cmd_row *r, void *cfg, const struct opt_set *sets, size_t n,
+			 int argc, char **argv, struct weir_err *e)
+{
+	char **config =
+		r->cmd && r->cmd->config ? (char **)(void *)((char *)cfg + r->cmd->config) : NULL;
+	int rc = opt_defaults(sets, n, e);
+	char *file;
+
+	if (rc >= 0)
+		rc = opt_parse(sets, n, argc, argv, e);
+	if (rc < 0 || !config || !*config)
+		return rc;
+	file = *config;
+	*config = NULL;
+	opt_fini(sets, n);
+	rc = opt_defaults(sets, n, e);
+	if (rc >= 0)
+		rc = cmd_config_file(file, sets, n, e);
+	free(file);
+	return rc < 0 ? rc : opt_parse(sets, n, argc, argv, e);
+}
+
 static int run_row(const struct cmd_row *r, int argc, char **argv)
 {
 	size_t size = r->cmd ? r->cmd->cfg_size : cmd_measure_cfg_size(r->measure);
@@ -102,9 +126,7 @@ static int run_row(const struct cmd_row *r, int argc, char **argv)
 	if (!cfg)
 		return CMD_FAILED;
 	n = cmd_row_sets(r, cfg, sets);
-	rc = opt_defaults(sets, n, &e);
-	if (rc >= 0)
-		rc = opt_parse(sets, n, argc, argv, &e);
+	rc = parse_options(r, cfg, sets, n, argc, argv, &e);
 	if (rc == -ECANCELED)
 		rc = print_help(r);
 	else if (rc < 0)

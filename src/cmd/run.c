@@ -11,7 +11,6 @@
 
 #include "cmd/cmd.h"
 #include "format/format.h"
-#include "sys/sys.h"
 #include "ui/ui.h"
 
 #define PSK_MAX 4096
@@ -20,7 +19,8 @@ struct run_cfg {
 	bool json, json_stream, csv, paste, markdown, quiet, no_store;
 	int64_t repeat;
 	struct opt_list tags, asserts;
-	char *psk, *psk_file;
+	char *psk, *psk_file, *experiment;
+	struct cmd_login login;
 	uint64_t store_cap;
 };
 
@@ -38,7 +38,12 @@ static const struct opt run_opts[] = {
 	{.name = "assert", .type = OPT_LIST, .offset = F(asserts), .metavar = "EXPR", .help = "exit 3 unless it holds, such as 'goodput>=900M' (repeatable)"},
 	{.name = "psk", .type = OPT_STR, .offset = F(psk), .flags = OPT_SECRET, .metavar = "KEY", .help = "pre-shared key of the weir server (better: --psk-file, WEIR_PSK)"},
 	{.name = "psk-file", .type = OPT_STR, .offset = F(psk_file), .flags = OPT_FILE, .metavar = "FILE", .help = "file with the pre-shared key"},
+	{.name = "username", .type = OPT_STR, .offset = F(login.user), .metavar = "NAME", .help = "log in at an iperf3 server that asks for it; the password from --password-file or IPERF3_PASSWORD"},
+	{.name = "rsa-public-key-path", .type = OPT_STR, .offset = F(login.key), .flags = OPT_FILE, .metavar = "FILE", .help = "that server's public key (PEM)"},
+	{.name = "password-file", .type = OPT_STR, .offset = F(login.password_file), .flags = OPT_FILE, .metavar = "FILE", .help = "file with the password of the login"},
+	{.name = "use-pkcs1-padding", .type = OPT_FLAG, .offset = F(login.pkcs1), .help = "the login as iperf3 before 3.17 reads it"},
 	{.name = "no-store", .type = OPT_FLAG, .offset = F(no_store), .help = "do not keep the run"},
+	{.name = "experiment", .type = OPT_STR, .offset = F(experiment), .flags = OPT_HIDDEN, .metavar = "JSON", .help = "the place in an experiment (from weir try)"},
 	{.name = "store-cap", .type = OPT_SIZE, .offset = F(store_cap), .metavar = "SIZE", .help = "size of the store at which the oldest untagged runs go", .fallback = "1G"},
 };
 /* clang-format on */
@@ -329,8 +334,11 @@ struct runner {
 	struct store *store;
 	struct model_kv *tags;
 	struct assertion *asserts;
+	struct proto_login *login;
 	char psk[PSK_MAX];
 	char exp_id[33];
+	struct model_experiment exp; /* of --repeat, or of the experiment that runs us */
+	struct js_doc *exp_doc;      /* its texts */
 	struct model_run **runs; /* of --repeat */
 	size_t n_runs;
 	bool assert_failed, incomplete;
@@ -361,24 +369,47 @@ static int parse_asserts(struct runner *r, struct weir_err *e)
 	return r->asserts ? rc : -ENOMEM;
 }
 
+/* What `weir try` says of this run's place. */
+static int read_experiment(struct runner *r, struct weir_err *e)
+{
+	const char *text = r->c->experiment;
+	const struct js *v;
+	int rc;
+
+	if (r->c->repeat > 1 || text)
+		r->exp.id = r->exp_id;
+	if (!text)
+		return 0;
+	if (r->c->repeat > 1)
+		return err_set(e, WEIR_USAGE, EINVAL, "--repeat: an experiment repeats by itself");
+	rc = js_parse(text, strlen(text), &js_limits_file, &r->exp_doc, e);
+	if (rc < 0)
+		return err_wrap(e, "--experiment");
+	v = js_root(r->exp_doc);
+	r->exp = (struct model_experiment){.id = js_str(js_get(v, "id"), NULL),
+					   .factors = js_str(js_get(v, "factors"), NULL),
+					   .plan = js_str(js_get(v, "plan"), NULL),
+					   .primary = js_str(js_get(v, "primary"), NULL),
+					   .variant = js_str(js_get(v, "variant"), NULL)};
+	js_i64(js_get(v, "seed"), &r->exp.seed);
+	js_i64(js_get(v, "block"), &r->exp.block);
+	js_i64(js_get(v, "position"), &r->exp.position);
+	js_f64(js_get(v, "margin"), &r->exp.margin);
+	return r->exp.id ? 0 : err_set(e, WEIR_USAGE, EINVAL, "--experiment: there is no id");
+}
+
 static int read_psk(struct runner *r, struct weir_err *e)
 {
 	const char *env = getenv("WEIR_PSK");
-	struct buf b = {0};
-	int rc = 0;
 
 	if (r->c->psk_file) {
-		rc = sys_read_file(r->c->psk_file, sizeof(r->psk) - 1, &b, e);
-		if (rc >= 0 && b.data)
-			snprintf(r->psk, sizeof(r->psk), "%.*s", (int)strcspn(b.data, "\r\n"),
-				 b.data);
-		buf_fini(&b);
-		if (rc < 0)
-			return err_wrap(e, "--psk-file");
-	} else if (r->c->psk || env) {
-		snprintf(r->psk, sizeof(r->psk), "%s", r->c->psk ? r->c->psk : env);
+		int rc = cmd_read_secret(r->c->psk_file, r->psk, sizeof(r->psk), e);
+
+		return rc < 0 ? err_wrap(e, "--psk-file") : 0;
 	}
-	return rc < 0 ? rc : 0;
+	if (r->c->psk || env)
+		snprintf(r->psk, sizeof(r->psk), "%s", r->c->psk ? r->c->psk : env);
+	return 0;
 }
 
 static void open_store(struct runner *r)
@@ -417,7 +448,7 @@ static struct sink *make_sink(struct runner *r)
 		sinks[n++] = out_new(f, &fo);
 	if (r->store)
 		sinks[n++] = store_sink(r->store);
-	if (!shows_rows(r) && isatty(STDERR_FILENO))
+	if (!shows_rows(r) && !r->c->experiment && isatty(STDERR_FILENO))
 		sinks[n++] = ui_progress(STDERR_FILENO, 0, fo.unicode);
 	return sink_tee(sinks, n);
 }
@@ -470,17 +501,19 @@ static bool was_interrupted(const struct model_run *run)
 
 static int run_once(struct runner *r, struct weir_err *e)
 {
-	struct model_experiment exp = {.id = r->exp_id, .position = (int64_t)r->n_runs};
 	struct measure_ctx ctx = {.sink = make_sink(r),
 				  .stop_fd = cmd_stop_fd(),
 				  .tags = r->tags,
 				  .n_tags = r->c->tags.n,
-				  .exp = r->c->repeat > 1 ? &exp : NULL,
-				  .psk = r->psk[0] ? r->psk : NULL};
+				  .exp = r->exp.id ? &r->exp : NULL,
+				  .psk = r->psk[0] ? r->psk : NULL,
+				  .login = r->login};
 	int rc;
 
 	if (!ctx.sink)
 		return err_set(e, WEIR_OS, ENOMEM, "no memory for the output");
+	if (!r->c->experiment)
+		r->exp.position = (int64_t)r->n_runs;
 	rc = r->m->run(&ctx, r->cfg, e);
 	if (rc >= 0)
 		return finish_run(r, ctx.run, ctx.sink);
@@ -542,7 +575,11 @@ static int prepare(struct runner *r, struct weir_err *e)
 	if (rc >= 0)
 		rc = parse_asserts(r, e);
 	if (rc >= 0)
+		rc = read_experiment(r, e);
+	if (rc >= 0)
 		rc = read_psk(r, e);
+	if (rc >= 0)
+		rc = cmd_login_client(&r->c->login, &r->login, e);
 	clk_random(rnd, sizeof(rnd));
 	for (size_t i = 0; i < sizeof(rnd); i++)
 		snprintf(r->exp_id + 2 * i, 3, "%02x", rnd[i]);
@@ -557,6 +594,7 @@ static void runner_fini(struct runner *r)
 	free(r->tags);
 	free(r->asserts);
 	store_close(r->store);
+	proto_login_free(r->login);
 	explicit_bzero(r->psk, sizeof(r->psk));
 }
 

@@ -20,6 +20,7 @@ struct measure_ctx {
 	size_t n_tags;
 	const struct model_experiment *exp; /* what the run is a part of, or NULL */
 	const char *psk;                    /* pre-shared key for native peers, or NULL */
+	const struct proto_login *login;    /* for iperf3 servers that ask for one, or NULL */
 	struct model_run *run;              /* set by run(); the caller frees */
 };
 struct measure {

@@ -353,6 +353,7 @@ static int one_session(struct measure_ctx *ctx, const struct tcp_cfg *c, struct 
 				   .timeout_ns = c->timeout_ns,
 				   .cport = (uint16_t)c->cport,
 				   .psk = ctx->psk,
+				   .login = ctx->login,
 				   .on_line = far_line,
 				   .arg = &far};
 	struct measure_session ms = {.proto = &ps,

@@ -76,8 +76,15 @@ static void read_onlink(struct serve_admit *a)
 	freeifaddrs(list);
 }
 
+bool serve_admit_denies(const struct serve_admit *a, const struct net_addr *peer)
+{
+	return any_match(a->deny, a->n_deny, peer);
+}
+
 bool serve_admit_peer(struct serve_admit *a, const struct net_addr *peer, int64_t now_ns)
 {
+	if (serve_admit_denies(a, peer))
+		return false;
 	if (a->everyone || net_addr_is_private(peer) || any_match(a->allow, a->n_allow, peer))
 		return true;
 	if (!a->read_ns || now_ns - a->read_ns > ONLINK_AGE_NS) {
@@ -124,6 +131,8 @@ void serve_limits_fill(struct serve_limits *l, bool public_mode, bool one_off)
 	DEFAULT(l->pending, 2048);
 	DEFAULT(l->pending_ns, 10 * NSEC_PER_SEC);
 	DEFAULT(l->memory_bytes, (uint64_t)1 << 30);
+	DEFAULT(l->queue, 16);
+	DEFAULT(l->queue_ns, 600 * NSEC_PER_SEC);
 	if (one_off)
 		l->tests = 1;
 }

@@ -22,9 +22,18 @@ static size_t index_of(const struct serve_front *f, const struct serve_conn *c)
 	return (size_t)(c - f->pool.conns);
 }
 
+static void leave_queue(struct serve_front *f, struct serve_conn *c)
+{
+	if (c->state != SERVE_CONN_QUEUED)
+		return;
+	c->state = SERVE_CONN_READY;
+	f->queued--;
+}
+
 /* Deleted from epoll by hand: a child may hold the same open file. */
 void serve_conn_close(struct serve_front *f, struct serve_conn *c)
 {
+	leave_queue(f, c);
 	serve_heap_del(&f->heap, &c->timer);
 	epoll_ctl(f->ep, EPOLL_CTL_DEL, c->fd, NULL);
 	close(c->fd);
@@ -63,6 +72,7 @@ static void refuse(struct serve_front *f, struct serve_conn *c)
 {
 	static const uint8_t denied = 0xff;
 
+	leave_queue(f, c);
 	if (c->state == SERVE_CONN_READY)
 		watch_for(f, c, EPOLLIN);
 	c->state = SERVE_CONN_DRAIN;
@@ -76,6 +86,7 @@ static void refuse(struct serve_front *f, struct serve_conn *c)
 /* Kept until a child has made room; not looked at meanwhile. */
 static void hold(struct serve_front *f, struct serve_conn *c)
 {
+	leave_queue(f, c);
 	if (c->state != SERVE_CONN_READY)
 		watch_for(f, c, 0);
 	c->state = SERVE_CONN_READY;
@@ -102,6 +113,8 @@ static const char *objection(struct serve_front *f, const struct serve_conn *c, 
 
 	if (f->stage != SERVE_RUNS)
 		return "the server is about to stop";
+	if (serve_admit_denies(&f->admit, &c->peer))
+		return "denied (--deny)";
 	if (!serve_admit_peer(&f->admit, &c->peer, clk_mono_ns())) {
 		net_addr_text(&c->peer, addr, sizeof(addr));
 		snprintf(dst, cap,
@@ -109,15 +122,76 @@ static const char *objection(struct serve_front *f, const struct serve_conn *c, 
 			 addr, c->peer.sa.sa_family == AF_INET ? 32 : 128);
 		return dst;
 	}
+	return NULL;
+}
+
+/* Why there is no room for one more, or NULL. */
+static const char *no_room(struct serve_front *f, const struct serve_conn *c, char *dst, size_t cap)
+{
 	if (f->tests.n >= f->lim.tests) {
 		snprintf(dst, cap, "busy: %zu tests at once (--tests)", f->tests.n);
 		return dst;
 	}
 	if (f->lim.per_prefix &&
 	    serve_tests_of_prefix(&f->tests, c->group->prefix) >= f->lim.per_prefix) {
-		snprintf(dst, cap, "busy: %zu tests at once of one network", f->lim.per_prefix);
+		snprintf(dst, cap, "busy: %zu tests at once of one network (--per-network)",
+			 f->lim.per_prefix);
 		return dst;
 	}
+	return NULL;
+}
+
+/* ---- turns: with --exclusive who comes while a test runs waits, in order of arrival ---- */
+
+static struct serve_conn *first_waiting(const struct serve_front *f)
+{
+	struct serve_conn *first = NULL;
+
+	for (size_t i = 0; f->queued && i < f->pool.cap; i++) {
+		struct serve_conn *c = &f->pool.conns[i];
+
+		if (c->state == SERVE_CONN_QUEUED && (!first || c->seq < first->seq))
+			first = c;
+	}
+	return first;
+}
+
+static size_t waiting_of(const struct serve_group *g)
+{
+	size_t n = 0;
+
+	for (const struct serve_conn *c = g->oldest; c; c = c->newer)
+		n += c->state == SERVE_CONN_QUEUED;
+	return n;
+}
+
+static bool must_wait(const struct serve_front *f, const struct serve_conn *c)
+{
+	const struct serve_conn *first = first_waiting(f);
+
+	return f->cfg->exclusive && (f->tests.n >= f->lim.tests || (first && first != c));
+}
+
+/* A client that leaves or dies meanwhile is noticed: by its end, or by the keepalive. */
+static const char *wait_turn(struct serve_front *f, struct serve_conn *c, char *dst, size_t cap)
+{
+	if (c->state == SERVE_CONN_QUEUED)
+		return NULL;
+	if (f->queued >= f->lim.queue) {
+		snprintf(dst, cap, "busy: %zu clients wait already (--queue)", f->queued);
+		return dst;
+	}
+	if (f->lim.per_prefix && waiting_of(c->group) >= f->lim.per_prefix) {
+		snprintf(dst, cap, "busy: %zu clients of one network wait already (--per-network)",
+			 f->lim.per_prefix);
+		return dst;
+	}
+	net_tcp_control_opts(c->fd);
+	watch_for(f, c, EPOLLRDHUP);
+	c->state = SERVE_CONN_QUEUED;
+	c->deadline_ns = clk_mono_ns() + f->lim.queue_ns;
+	serve_heap_set(&f->heap, &c->timer, c->deadline_ns);
+	f->queued++;
 	return NULL;
 }
 
@@ -127,10 +201,17 @@ static void admit(struct serve_front *f, struct serve_conn *c, const struct prot
 	const char *why = objection(f, c, text, sizeof(text));
 	int r;
 
-	/* Who comes back at once must not be refused for the sake of a process at its end. */
-	if (why && f->stage == SERVE_RUNS && serve_tests_ending(&f->tests)) {
-		hold(f, c);
-		return;
+	if (!why && must_wait(f, c)) {
+		why = wait_turn(f, c, text, sizeof(text));
+		if (!why)
+			return;
+	} else if (!why) {
+		why = no_room(f, c, text, sizeof(text));
+		/* Who comes back at once must not be refused for the sake of a process at its end. */
+		if (why && serve_tests_ending(&f->tests)) {
+			hold(f, c);
+			return;
+		}
 	}
 	if (!why) {
 		r = serve_test_start(f, c, p);
@@ -158,8 +239,10 @@ static void complete(struct serve_front *f, struct serve_conn *c, const struct p
 static enum proto_sniff sniff(const struct serve_front *f, const struct serve_conn *c,
 			      const struct proto *p)
 {
+	bool iperf3_only = f->cfg->public_mode || (f->cfg->login && !f->cfg->psk);
+
 	if (p->pre_bytes < PROTO_COOKIE_LEN || p->pre_bytes > SERVE_PRE_MAX ||
-	    (f->cfg->public_mode && !serve_proto_is_public(p)))
+	    (iperf3_only && !serve_proto_is_public(p)))
 		return PROTO_SNIFF_NO;
 	return p->sniff(c->buf, c->have);
 }
@@ -227,6 +310,7 @@ void serve_conn_event(struct serve_front *f, struct serve_conn *c)
 		drain(f, c);
 		return;
 	case SERVE_CONN_READY: /* only the end is told: it is dead */
+	case SERVE_CONN_QUEUED:
 		serve_conn_close(f, c);
 		return;
 	case SERVE_CONN_FREE: /* an event of what was here before */
@@ -238,9 +322,39 @@ void serve_conn_expired(struct serve_front *f, struct serve_conn *c)
 {
 	const struct proto *p;
 
-	if (c->state == SERVE_CONN_READY && clk_mono_ns() < c->deadline_ns && !missing(f, c, &p) &&
-	    p)
+	if (c->state == SERVE_CONN_QUEUED) {
+		serve_log_refusal(f, &c->peer, NULL,
+				  "its turn did not come in time (--queue-time)");
+		refuse(f, c);
+	} else if (c->state == SERVE_CONN_READY && clk_mono_ns() < c->deadline_ns &&
+		   !missing(f, c, &p) && p) {
 		complete(f, c, p);
-	else
+	} else {
 		serve_conn_close(f, c);
+	}
+}
+
+void serve_queue_step(struct serve_front *f)
+{
+	const struct proto *p;
+	struct serve_conn *c;
+
+	while (f->stage == SERVE_RUNS && f->tests.n < f->lim.tests && (c = first_waiting(f))) {
+		size_t before = f->queued;
+
+		if (!missing(f, c, &p) && p)
+			complete(f, c, p);
+		if (f->queued == before)
+			return;
+	}
+}
+
+void serve_queue_refuse(struct serve_front *f, const char *why)
+{
+	struct serve_conn *c;
+
+	while ((c = first_waiting(f))) {
+		serve_log_refusal(f, &c->peer, NULL, why);
+		refuse(f, c);
+	}
 }

@@ -43,6 +43,7 @@ void serve_log_refusal(struct serve_front *f, const struct net_addr *peer, const
 	struct buf b = {.max = 512};
 	uint64_t missed;
 
+	f->refused++;
 	if (!serve_rate_ok(&f->refusals, clk_mono_ns(), REFUSALS_NS, &missed))
 		return;
 	buf_puts(&b, why);
@@ -151,6 +152,7 @@ static void on_stop(struct serve_front *f, size_t i)
 	epoll_ctl(f->ep, EPOLL_CTL_DEL, f->cfg->stop_fd, NULL);
 	if (f->stage != SERVE_RUNS)
 		return;
+	serve_queue_refuse(f, "the server is about to stop");
 	f->stage = SERVE_FINISHES;
 	serve_heap_set(&f->heap, &f->stop_timer, clk_mono_ns() + f->cfg->grace_ns);
 }
@@ -222,11 +224,15 @@ static void on_test(struct serve_front *f, size_t i)
 	serve_test_event(f, &f->tests.v[i]);
 }
 
+static void on_status(struct serve_front *f, size_t i)
+{
+	(void)i;
+	serve_status_event(f);
+}
+
 static void (*const sources[SERVE_S_MAX])(struct serve_front *, size_t) = {
-	[SERVE_S_LISTENER] = on_listener,
-	[SERVE_S_STOP] = on_stop,
-	[SERVE_S_CONN] = on_conn,
-	[SERVE_S_TEST] = on_test,
+	[SERVE_S_LISTENER] = on_listener, [SERVE_S_STOP] = on_stop,     [SERVE_S_CONN] = on_conn,
+	[SERVE_S_TEST] = on_test,         [SERVE_S_STATUS] = on_status,
 };
 
 static int run(struct serve_front *f)
@@ -245,6 +251,7 @@ static int run(struct serve_front *f)
 		now = clk_mono_ns();
 		while ((t = serve_heap_due(&f->heap, now)))
 			expired[t->kind](f, t);
+		serve_queue_step(f);
 		check_end(f);
 	}
 	return 0;
@@ -274,6 +281,8 @@ static int front_init(struct serve_front *f)
 		r = serve_watch(f, f->listener, EPOLLIN, SERVE_S_LISTENER, 0);
 	if (r >= 0 && f->cfg->stop_fd >= 0)
 		r = serve_watch(f, f->cfg->stop_fd, EPOLLIN, SERVE_S_STOP, 0);
+	if (r >= 0 && f->cfg->status_fd > 0)
+		r = serve_watch(f, f->cfg->status_fd, EPOLLIN, SERVE_S_STATUS, 0);
 	return r;
 }
 
@@ -309,15 +318,18 @@ int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, 
 		.null = -1,
 		.reserve = -1,
 		.stop_pipe = {-1, -1},
+		.start_ns = clk_mono_ns(),
 		.admit = {.allow = cfg->allow,
 			  .n_allow = cfg->n_allow,
+			  .deny = cfg->deny,
+			  .n_deny = cfg->n_deny,
 			  .everyone = cfg->public_mode},
 		.accept_timer.kind = SERVE_T_ACCEPT,
 		.stop_timer.kind = SERVE_T_STOP,
 	};
 	int r;
 
-	serve_limits_fill(&f.lim, cfg->public_mode, cfg->one_off);
+	serve_limits_fill(&f.lim, cfg->public_mode, cfg->one_off || cfg->exclusive);
 	r = front_init(&f);
 	if (r >= 0)
 		r = run(&f);

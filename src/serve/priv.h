@@ -35,9 +35,10 @@ int serve_heap_wait_ms(const struct serve_heap *h, int64_t now);
 
 enum serve_conn_state {
 	SERVE_CONN_FREE,
-	SERVE_CONN_READ,  /* bytes are missing */
-	SERVE_CONN_READY, /* complete, but waits for a child: tried again */
-	SERVE_CONN_DRAIN, /* answered `ff`; what still comes is thrown away */
+	SERVE_CONN_READ,   /* bytes are missing */
+	SERVE_CONN_READY,  /* complete, but waits for a child: tried again */
+	SERVE_CONN_QUEUED, /* complete, and waits for its turn (exclusive) */
+	SERVE_CONN_DRAIN,  /* answered `ff`; what still comes is thrown away */
 };
 struct serve_group;
 struct serve_conn {
@@ -84,14 +85,15 @@ struct serve_conn *serve_pool_victim(const struct serve_pool *p);
 uint64_t serve_prefix_of(const struct net_addr *a);
 #define SERVE_ONLINK_MAX 64
 struct serve_admit {
-	const struct net_prefix *allow;
-	size_t n_allow;
+	const struct net_prefix *allow, *deny;
+	size_t n_allow, n_deny;
 	bool everyone;
 	struct net_prefix onlink[SERVE_ONLINK_MAX];
 	size_t n_onlink;
 	int64_t read_ns; /* when the kernel was last asked for the on-link prefixes; 0 = never */
 };
 bool serve_admit_peer(struct serve_admit *a, const struct net_addr *peer, int64_t now_ns);
+bool serve_admit_denies(const struct serve_admit *a, const struct net_addr *peer);
 /* Served to everybody with --public; a native client is then served as iperf3's. */
 bool serve_proto_is_public(const struct proto *p);
 /* One line a period; *missed is how many were kept back before this one. */
@@ -185,6 +187,7 @@ struct serve_test {
 	const struct proto *proto;
 	char cookie[PROTO_COOKIE_LEN];
 	uint64_t prefix, window; /* bytes of the memory budget */
+	int64_t start_ns;
 	struct net_addr peer;
 	size_t expect, given; /* data connections */
 	bool began;           /* it expected some */
@@ -215,7 +218,14 @@ void serve_tests_kill(struct serve_front *f, const char *why);
 /* ---- the front (front.c, conn.c) ----------------------------------------------------------- */
 
 enum serve_stage { SERVE_RUNS, SERVE_FINISHES, SERVE_STOPS, SERVE_KILLS, SERVE_DONE };
-enum serve_source { SERVE_S_LISTENER, SERVE_S_STOP, SERVE_S_CONN, SERVE_S_TEST, SERVE_S_MAX };
+enum serve_source {
+	SERVE_S_LISTENER,
+	SERVE_S_STOP,
+	SERVE_S_CONN,
+	SERVE_S_TEST,
+	SERVE_S_STATUS,
+	SERVE_S_MAX
+};
 struct serve_front {
 	const struct serve_cfg *cfg;
 	struct serve_limits lim;
@@ -230,6 +240,9 @@ struct serve_front {
 	struct serve_rate refusals;
 	struct serve_timer accept_timer, stop_timer;
 	uint64_t seq;
+	int64_t start_ns;
+	uint64_t ended, refused; /* tests; peers */
+	size_t queued;
 	enum serve_stage stage;
 };
 int serve_watch(struct serve_front *f, int fd, uint32_t events, enum serve_source kind, size_t i);
@@ -241,6 +254,11 @@ void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *
 void serve_conn_event(struct serve_front *f, struct serve_conn *c);
 void serve_conn_expired(struct serve_front *f, struct serve_conn *c);
 void serve_conn_close(struct serve_front *f, struct serve_conn *c);
+void serve_queue_step(struct serve_front *f); /* who is next has his turn when there is room */
+void serve_queue_refuse(struct serve_front *f, const char *why);
+/* One answer (status.c). */
+void serve_status_event(struct serve_front *f);
+void serve_status_put(const struct serve_front *f, struct buf *b);
 /* Serves on take_listener (closed at the end) with the privileges and the promptness it has. */
 int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, serve_body *body,
 		struct weir_err *e);

@@ -19,6 +19,9 @@ struct serve_limits {
 	size_t pending;        /* connections without a complete cookie; default 2048 */
 	int64_t pending_ns;    /* default 10 s */
 	uint64_t memory_bytes; /* budget for windows x streams over all tests; default 1 GiB */
+	uint64_t rate_bps;     /* of a test; 0 = none */
+	size_t queue;          /* exclusive: clients that wait; default 16 */
+	int64_t queue_ns;      /* exclusive: how long at most; default 10 min */
 };
 struct serve_cfg {
 	const char *bind_host; /* NULL = all */
@@ -26,16 +29,22 @@ struct serve_cfg {
 	uint16_t port;
 	const struct net_prefix *allow; /* beside on-link and private peers */
 	size_t n_allow;
+	const struct net_prefix *deny; /* never served, whatever else holds */
+	size_t n_deny;
 	bool public_mode;
-	bool one_off; /* exit after one test */
+	bool one_off;   /* exit after one test */
+	bool exclusive; /* one test at a time; others wait for their turn, in order of arrival */
 	bool log_json;
 	struct serve_limits limits;
 	const char *user; /* to become after the listener is there; NULL = weir, nobody when root */
 	const char *psk;  /* pre-shared key of native clients, or NULL */
-	int64_t grace_ns; /* SIGTERM: running tests may finish for this long (default 5 s) */
-	int listen_fd;    /* already listening (socket activation), else -1 */
+	const struct proto_login *login; /* asked of iperf3 clients, or NULL; native clients without
+					  * a key are then served as iperf3's */
+	int64_t grace_ns;  /* SIGTERM: running tests may finish for this long (default 5 s) */
+	int listen_fd;     /* already listening (socket activation), else -1 */
 	const char *facts; /* JSON object of this host */
 	int stop_fd;       /* readable: stop */
+	int status_fd;     /* serve_status_listen()'s, borrowed; 0 = none */
 	/* One complete log line (no newline), already safe. */
 	void (*log)(void *arg, const char *line);
 	/* After the listener is up and privileges are gone. */
@@ -44,5 +53,15 @@ struct serve_cfg {
 };
 /* Serves until stop_fd, or one test with one_off. 0, or the first fatal error. */
 int serve_run(const struct serve_cfg *cfg, struct weir_err *e);
+
+/*
+ * Who is being served: a socket for its owner alone in a folder of its owner alone (made when
+ * it is missing), which answers every connection with one JSON object and closes it.
+ */
+int serve_status_listen(const char *dir, struct weir_err *e); /* a descriptor from 3 on */
+void serve_status_unlink(const char *dir);
+/* Calls back with the answer of each server of the folder; how many there were, or -errno. */
+int serve_status_ask(const char *dir, void (*each)(void *arg, const char *json, size_t n),
+		     void *arg, struct weir_err *e);
 
 #endif

@@ -137,6 +137,7 @@ static struct serve_job job_of(const struct serve_front *f, const struct serve_t
 		.nice = f->usual_nice,
 		.limits = {.flows = f->lim.flows,
 			   .duration_ns = f->lim.duration_ns,
+			   .rate_bps = f->lim.rate_bps,
 			   .window_total = t->window,
 			   .no_high_dscp = f->cfg->public_mode},
 		.workers = workers_for(f->tests.n),
@@ -186,6 +187,7 @@ int serve_test_start(struct serve_front *f, const struct serve_conn *c, const st
 				 .proto = p,
 				 .prefix = c->group->prefix,
 				 .window = window_take(&f->tests),
+				 .start_ns = clk_mono_ns(),
 				 .peer = c->peer};
 	memcpy(t->cookie, c->buf, sizeof(t->cookie));
 	f->tests.overlap[t - f->tests.v] = 0;
@@ -265,6 +267,7 @@ static void reap(struct serve_front *f, struct serve_test *t)
 	if (!t->logged)
 		log_death(f, t, status);
 	slot_free(f, t);
+	f->ended++;
 	serve_ended(f, ran);
 }
 
