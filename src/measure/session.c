@@ -460,6 +460,20 @@ static void last_look(struct session *s)
 	}
 }
 
+/* The kernel let them grow: what they became is what mattered. */
+static void note_windows(struct session *s)
+{
+	for (size_t i = 0; i < s->plan->n; i++) {
+		struct net_applied now;
+
+		if (s->plan->flows[i].window)
+			continue;
+		net_tcp_applied(net_engine_fd(s->en, i), &s->plan->flows[i], &now);
+		s->flows[i].applied.sndbuf = now.sndbuf;
+		s->flows[i].applied.rcvbuf = now.rcvbuf;
+	}
+}
+
 static int end_load(struct session *s)
 {
 	int64_t t;
@@ -475,6 +489,7 @@ static int end_load(struct session *s)
 	t = cut(s, &s->last);
 	s->phase = PHASE_DONE;
 	last_look(s);
+	note_windows(s);
 	model_end_part(s->ms->run, s->part_load, run_time(s, t),
 		       s->gone || s->stopped ? OUTCOME_PARTIAL : OUTCOME_COMPLETE);
 	return s->base && s->last ? 0 : -ENOMEM;
