@@ -150,7 +150,7 @@ static const struct opt opts[] = {
 	{.name = "fq-rate", .type = OPT_RATE, .offset = F(fq_rate), .metavar = "RATE", .help = "let the kernel pace each flow (SO_MAX_PACING_RATE)"},
 	{.name = "window", .letter = 'w', .type = OPT_SIZE, .offset = F(window), .metavar = "SIZE", .help = "socket buffers of both ends; without it the kernel tunes them", .max = 512LL << 20},
 	{.name = "length", .letter = 'l', .type = OPT_SIZE, .offset = F(len), .metavar = "SIZE", .help = "bytes of one write or read", .max = 1LL << 20},
-	{.name = "set-mss", .letter = 'M', .type = OPT_INT, .offset = F(mss), .metavar = "N", .help = "maximum segment size", .min = 0, .max = 32767, .fallback = "0"},
+	{.name = "set-mss", .letter = 'M', .type = OPT_INT, .offset = F(mss), .metavar = "N", .help = "maximum segment size", .min = 0, .max = 32767},
 	{.name = "no-delay", .letter = 'N', .type = OPT_FLAG, .offset = F(nodelay), .help = "send small writes at once (TCP_NODELAY)"},
 	{.name = "congestion", .letter = 'C', .type = OPT_STR, .offset = F(cc), .metavar = "ALGO", .help = "congestion control of both ends, such as cubic or bbr"},
 	{.name = "tos", .letter = 'S', .type = OPT_FUNC, .offset = F(tos), .metavar = "N", .help = "the traffic class byte", .func = parse_tos, .func_json = tos_json},
@@ -159,7 +159,7 @@ static const struct opt opts[] = {
 	{.name = "ipv6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},
 	{.name = "bind", .letter = 'B', .type = OPT_STR, .offset = F(bind), .metavar = "ADDR", .help = "local address"},
 	{.name = "bind-dev", .type = OPT_STR, .offset = F(bind_dev), .metavar = "DEV", .help = "local interface (SO_BINDTODEVICE)"},
-	{.name = "cport", .type = OPT_INT, .offset = F(cport), .metavar = "N", .help = "first local port of the data connections", .min = 0, .max = 65535, .fallback = "0"},
+	{.name = "cport", .type = OPT_INT, .offset = F(cport), .metavar = "N", .help = "first local port of the data connections", .min = 0, .max = 65535},
 	{.name = "omit", .letter = 'O', .type = OPT_TIME, .offset = F(omit_ns), .metavar = "TIME", .help = "warm up for this long first; kept, not counted", .max = 600 * NSEC_PER_SEC},
 	{.name = "interval", .letter = 'i', .type = OPT_TIME, .offset = F(interval_ns), .metavar = "TIME", .help = "length of an interval; 0 = only start and end", .max = 3600 * NSEC_PER_SEC, .fallback = "1s"},
 	{.name = "zerocopy", .letter = 'Z', .type = OPT_FLAG, .offset = F(sendfile), .help = "send with sendfile()"},
@@ -168,7 +168,7 @@ static const struct opt opts[] = {
 	{.name = "title", .letter = 'T', .type = OPT_STR, .offset = F(title), .metavar = "TEXT", .help = "a title for both ends' reports"},
 	{.name = "proto", .type = OPT_STR, .offset = F(proto), .metavar = "NAME", .help = "speak only this protocol: weir or iperf3"},
 	{.name = "connect-timeout", .type = OPT_TIME, .offset = F(timeout_ns), .metavar = "TIME", .help = "give up when nothing useful answered by then", .min = NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "5s"},
-	{.name = "workers", .type = OPT_INT, .offset = F(workers), .metavar = "N", .help = "worker threads; by itself as many as flows or CPUs, whichever is less", .min = 0, .max = 1024, .fallback = "0"},
+	{.name = "workers", .type = OPT_INT, .offset = F(workers), .metavar = "N", .help = "worker threads; by itself as many as flows or CPUs, whichever is less", .min = 0, .max = 1024},
 	{.name = "pin", .type = OPT_FLAG, .offset = F(pin), .help = "bind each worker to a CPU of its own"},
 };
 /* clang-format on */
