@@ -16,7 +16,7 @@ struct tag_cfg {
 static const struct opt tag_opts[] = {
 	{.name = "run", .type = OPT_STR, .offset = F(run), .flags = OPT_POSITIONAL | OPT_REQUIRED, .metavar = "RUN", .help = "last, last-1, last:tcp, or 4 or more characters of an id"},
 	{.name = "set", .type = OPT_LIST, .offset = F(set), .flags = OPT_POSITIONAL, .metavar = "KEY=VALUE", .help = "tags to set; without any the present ones are shown"},
-	{.name = "remove", .type = OPT_LIST, .offset = F(remove), .metavar = "KEY", .help = "take this tag away (repeatable)"},
+	{.name = "remove", .type = OPT_LIST, .offset = F(remove), .metavar = "KEY", .help = "take this tag away"},
 };
 /* clang-format on */
 
