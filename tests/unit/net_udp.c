@@ -360,6 +360,105 @@ static void too_many_strays_are_refused(void **state)
 	close(fds[0]);
 }
 
+/* ---- a relay that loses, doubles and swaps ------------------------------------------- */
+
+struct relay {
+	int from, to;
+	uint64_t lost, twice, swapped;
+};
+
+static void forward(struct relay *r, const uint8_t *p, size_t n, int times)
+{
+	for (int i = 0; i < times; i++)
+		assert_int_equal(send(r->to, p, n, 0), n);
+	r->lost += times == 0;
+	r->twice += times == 2;
+}
+
+/* All of `n` datagrams, in pairs: every fifth pair is swapped, and so on by number. */
+static void relay_run(struct relay *r, uint64_t n, size_t len)
+{
+	uint8_t pair[2][2048];
+
+	for (uint64_t i = 0; i < n; i += 2) {
+		bool swap = i / 2 % 5 == 4;
+
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(net_wait_readable(r->from, later(), -1), 0);
+			assert_int_equal(recv(r->from, pair[k ^ swap], 2048, 0), len);
+		}
+		r->swapped += swap;
+		if (swap) { /* both must arrive, or nothing was overtaken */
+			forward(r, pair[0], len, 1);
+			forward(r, pair[1], len, 1);
+			continue;
+		}
+		forward(r, pair[0], len, i % 7 == 0 ? 0 : i % 11 == 0 ? 2 : 1);
+		forward(r, pair[1], len, i % 13 == 0 ? 2 : i >= n - 6 ? 0 : 1);
+	}
+}
+
+static void a_lossy_relay_is_counted_exactly(void **state)
+{
+	enum { N = 600 };
+	struct flow_spec spec = {.transport = NET_UDP, .len = 200, .rate_bps = 1600000};
+	struct net_engine_cfg cfg = {.limit_blocks = N}, none = {0};
+	int a[2], b[2];
+	struct relay r = {0};
+	struct net_udp_sample u;
+	struct upair p = {.n = 1};
+
+	(void)state;
+	upair_connect(&spec, a);
+	upair_connect(&spec, b);
+	r.from = a[1];
+	r.to = b[0];
+	assert_int_equal(net_engine_new(&cfg, &p.tx, NULL), 0);
+	assert_int_equal(net_engine_new(&none, &p.rx, NULL), 0);
+	assert_int_equal(net_engine_add(p.tx, a[0], &spec, true, NULL), 0);
+	assert_int_equal(net_engine_add(p.rx, b[1], &spec, false, NULL), 0);
+	upair_go(&p);
+	relay_run(&r, N, spec.len);
+	net_engine_drain(p.rx, NULL, later());
+	net_engine_stop(p.tx);
+	net_engine_stop(p.rx);
+	assert_int_equal(net_engine_udp_final(p.rx, 0, N), 0);
+	u = upair_sample(p.rx, 0).udp;
+	assert_true(r.lost > 20 && r.twice > 20 && r.swapped > 20);
+	assert_int_equal(u.lost, r.lost);
+	assert_int_equal(u.duplicates, r.twice);
+	assert_int_equal(u.reordered, r.swapped);
+	assert_int_equal(u.received, N - r.lost + r.twice);
+	assert_int_equal(net_engine_udp_final(p.rx, 0, 10), -ERANGE);
+	assert_int_equal(upair_sample(p.rx, 0).udp.lost, r.lost);
+	upair_free(&p);
+	close(r.from);
+	close(r.to);
+}
+
+/* Two ms apart, but every other stamp says that it left 4 ms later: J goes towards 4 ms. */
+static void jitter_is_that_of_rfc_3550(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .len = 64, .rate_bps = 1000000};
+	int64_t start, expected = 0;
+	struct scripted s;
+	uint8_t buf[64];
+
+	(void)state;
+	scripted_open(&s, &spec);
+	start = clk_mono_ns();
+	for (uint32_t i = 0; i < 60; i++) {
+		uint32_t usec = i * 2000 + (i % 2 ? 4000 : 0);
+
+		clk_sleep_until(start + i * 2 * NSEC_PER_MSEC);
+		assert_int_equal(send(s.fd, buf, datagram(buf, &s, i + 1, usec), 0), 64);
+		if (i)
+			expected += (4 * NSEC_PER_MSEC - expected) / 16;
+	}
+	assert_in_range(scripted_end(&s, 60).jitter_ns, expected - NSEC_PER_MSEC,
+			expected + 8 * NSEC_PER_MSEC);
+}
+
 /* ---- ends ------------------------------------------------------------------------------ */
 
 static void a_peer_that_is_gone_ends_the_sending(void **state)
@@ -424,6 +523,8 @@ int main(void)
 		cmocka_unit_test(hellos_and_scraps_are_no_data),
 		cmocka_unit_test(strays_are_handed_in),
 		cmocka_unit_test(too_many_strays_are_refused),
+		cmocka_unit_test(a_lossy_relay_is_counted_exactly),
+		cmocka_unit_test(jitter_is_that_of_rfc_3550),
 		cmocka_unit_test(a_peer_that_is_gone_ends_the_sending),
 		cmocka_unit_test(refuses_what_is_no_datagram),
 	};
