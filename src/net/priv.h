@@ -124,6 +124,7 @@ int net_gaps_into(const struct net_gaps *g, struct hist *h);
 #define NET_UDP_BATCH_MAX 64 /* UDP_MAX_SEGMENTS of older kernels, too */
 #define NET_UDP_HDR_MAX   16
 #define NET_UDP_INJECT    256 /* a power of two */
+#define NET_UDP_MARGIN    4   /* a sender that catches up, clocks that differ */
 
 /* What one worker sends from and receives into, shared by its flows. */
 union net_udp_ctl {

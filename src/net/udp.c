@@ -16,7 +16,6 @@
 #define LEAST_WINDOW   1024
 #define LARGEST_WINDOW (128 << 10)
 #define PPS_UNLIMITED  20000000 /* more than a link of 10 Gbit/s carries */
-#define PPS_MARGIN     4        /* a sender that catches up, clocks that differ */
 #define GRO_SLOT       (64 << 10)
 #define RX_ALIGN       64
 
@@ -31,7 +30,7 @@ static int new_sender(struct net_udp *u)
 
 static uint64_t plausible_pps(const struct flow_spec *s)
 {
-	uint64_t pps = s->rate_bps / (8ULL * s->len) * PPS_MARGIN + PPS_MARGIN;
+	uint64_t pps = s->rate_bps / (8ULL * s->len) * NET_UDP_MARGIN + NET_UDP_MARGIN;
 
 	return s->rate_bps && pps < PPS_UNLIMITED ? pps : PPS_UNLIMITED;
 }

@@ -61,11 +61,14 @@ static void take_jitter(struct net_udp *u, const uint8_t *head, int64_t arrival_
 	u->jitter16 += (uint64_t)d - ((u->jitter16 + 8) >> 4);
 }
 
+/* Security 14. What has really come counts too: who told no rate may have any. */
 static uint64_t plausible(const struct net_udp *u, int64_t arrival_ns)
 {
 	int64_t ms = (arrival_ns - u->born_ns) / NSEC_PER_MSEC + HEAD_START_MS;
+	uint64_t by_time = (ms > 0 ? (uint64_t)ms : 0) * u->pps_max / 1000;
+	uint64_t by_count = seqwin_counts(u->win)->received * NET_UDP_MARGIN;
 
-	return (ms > 0 ? (uint64_t)ms : 0) * u->pps_max / 1000 + u->window;
+	return (by_time > by_count ? by_time : by_count) + u->window;
 }
 
 /* Its bytes when it belongs to the flow, else 0. */

@@ -212,16 +212,21 @@ static void set_timer(struct net_worker *w)
 
 static void begin(struct net_worker *w, int64_t now_ns)
 {
+	bool on_time = false;
+
 	w->live = w->n;
 	for (size_t i = 0; i < w->n; i++) {
 		struct net_flow *f = w->flows[i];
 
 		net_flow_begin(f, now_ns + f->gap_ns * (int64_t)i / (int64_t)w->n);
+		on_time |= f->udp && f->paced;
 		if (f->paced) /* not all at once */
 			heap_push(w, f);
 		else
 			arm(w, f, true);
 	}
+	if (on_time)
+		net_thread_short_slice();
 }
 
 static void take_event(struct net_worker *w, const struct epoll_event *ev, int64_t now_ns)
