@@ -251,9 +251,9 @@ cut_network()
 cut_weir()
 {
 	server
-	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -t 1 --no-store --connect-timeout 2s --bidir
+	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -t 8 --no-store --connect-timeout 2s --bidir
 	cut_network
-	failed 6 'no answer'
+	failed 15 'no answer'
 	has run.out 'goodput ' 'incomplete'
 	until_true 15 childless "$server"
 	has server.out '"outcome":"cut short"' peer-gone
@@ -262,9 +262,9 @@ cut_iperf3_server()
 {
 	spawn_far server iperf3 -s
 	until_true 5 listens 5201
-	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -t 1 --no-store --connect-timeout 2s
+	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -t 8 --no-store --connect-timeout 2s
 	cut_network
-	failed 6 'no answer'
+	failed 15 'no answer'
 	has run.out "only the sender's rate is known" 'incomplete'
 }
 cut_iperf3_client()
@@ -297,10 +297,10 @@ server_stops()
 	local port step how
 	spawn_far fake python3 "$fake" server 6000 "accepted,cookie,asked-params,params,create,streams,$(
 		)start,running,end,exchange,their-results,half-results,results" close,reset,hang
-	until_true 10 lines_of fake.out 39
+	until_true 30 lines_of fake.out 39
 	while read -r port step how; do
 		spawn "run$port" "$WEIR" tcp "$WEIR_LAB_PEER" -p "$port" -t 0.4 -b 1M --no-store \
-			--connect-timeout 1s
+			--connect-timeout 3s
 		echo "$pid" >"run$port.pid"
 	done <fake.out
 	while read -r port step how; do
@@ -314,7 +314,7 @@ lines_of()
 stopped_at()
 {
 	local what="$3 at step $2"
-	until_true 15 gone "$(cat "run$1.pid")"
+	until_true 20 gone "$(cat "run$1.pid")"
 	status=0
 	wait "$(cat "run$1.pid")" || status=$?
 	# With all results in, a farewell that does not come is no loss.
@@ -322,7 +322,7 @@ stopped_at()
 	[ "$status" -eq 1 ] || fail "$what: exit status $status: $(cat "run$1.err" "run$1.out")"
 	has "run$1.err" 'weir tcp: '
 	case $3-$2 in
-	hang-accepted | hang-cookie) has "run$1.err" 'says nothing for 1 s' ;;
+	hang-accepted | hang-cookie) has "run$1.err" 'says nothing for 3 s' ;;
 	hang-*) has "run$1.err" 'no answer' ;;
 	esac
 	# Who had a test to measure still tells what there is.
@@ -345,7 +345,7 @@ client_stops()
 	spawn fakes python3 "$fake" client "$WEIR_LAB_PEER" 5201 create,half-stream,running $slow
 	spawn fakes2 python3 "$fake" client "$WEIR_LAB_PEER" 5201 "connected,half-cookie,asked-params,$(
 		)half-params,end,exchange,half-results,results,none" close,reset,hang
-	until_true 10 started
+	until_true 30 started
 	# Meanwhile others are served.
 	weir_json -t 0.2
 	# Those that hang are given up by the timeouts.
