@@ -339,7 +339,7 @@ struct runner {
 	char exp_id[33];
 	struct model_experiment exp; /* of --repeat, or of the experiment that runs us */
 	struct js_doc *exp_doc;      /* its texts */
-	struct model_run **runs; /* of --repeat */
+	struct model_run **runs;     /* of --repeat */
 	size_t n_runs;
 	bool assert_failed, incomplete;
 };
@@ -499,6 +499,19 @@ static bool was_interrupted(const struct model_run *run)
 	return false;
 }
 
+/* A program that reads JSON gets a document also when there is no result. */
+static void print_failed(struct runner *r, const struct model_run *run)
+{
+	struct buf b = {0};
+
+	if (!run || !r->c->json)
+		return;
+	model_to_json(run, &b);
+	buf_putc(&b, '\n');
+	cmd_flush(&b);
+	buf_fini(&b);
+}
+
 static int run_once(struct runner *r, struct weir_err *e)
 {
 	struct measure_ctx ctx = {.sink = make_sink(r),
@@ -518,6 +531,7 @@ static int run_once(struct runner *r, struct weir_err *e)
 	if (rc >= 0)
 		return finish_run(r, ctx.run, ctx.sink);
 	ctx.sink->close(ctx.sink, NULL);
+	print_failed(r, ctx.run);
 	model_run_free(ctx.run);
 	return rc;
 }

@@ -202,6 +202,11 @@ static int tcp_check(const void *cfg, struct weir_err *e)
 			       "--congestion: \"%.40s\" is not a congestion control; see "
 			       "net.ipv4.tcp_available_congestion_control",
 			       c->cc);
+	if (c->cc && !net_cc_available(c->cc))
+		return err_set(e, WEIR_USAGE, ENOENT,
+			       "--congestion: \"%.40s\" is not available on this host; see "
+			       "net.ipv4.tcp_available_congestion_control, or modprobe tcp_%.15s",
+			       c->cc, c->cc);
 	if (c->proto && !proto_find(c->proto))
 		return err_set(e, WEIR_USAGE, EINVAL,
 			       "--proto: \"%.40s\" is not known; use weir or iperf3", c->proto);

@@ -71,7 +71,8 @@ static int plan_fits(const struct flow_plan *p, struct weir_err *e)
 		return err_set(e, WEIR_USAGE, EINVAL, "no flows");
 	if (up > IPERF3_FLOWS_MAX || down > IPERF3_FLOWS_MAX)
 		return err_set(e, WEIR_USAGE, ERANGE,
-			       "%zu flows, but an iperf3 server takes at most %d per direction",
+			       "--parallel: %zu flows, but an iperf3 server takes at most %d per "
+			       "direction",
 			       up > down ? up : down, IPERF3_FLOWS_MAX);
 	if (up && down && up != down)
 		return err_set(e, WEIR_USAGE, EINVAL,

@@ -32,7 +32,7 @@ static int read_hello(struct proto_session *s, int64_t deadline, struct weir_err
 				       s->peer.version);
 	if (h.auth && !s->psk) {
 		err_set(e, WEIR_PEER, EACCES, "the server wants a pre-shared key");
-		return err_hint(e, "give the server's key");
+		return err_hint(e, "give it with --psk-file or WEIR_PSK");
 	}
 	if (!h.auth && s->psk)
 		return err_set(e, WEIR_PEER, EACCES, "the server has no pre-shared key");

@@ -307,6 +307,7 @@ int weir_check_proof(struct proto_session *s, const struct buf *line, int64_t de
 	same = mac && n == PROTO_MAC_HEX - 1 && proto_psk_same(mac, hex, n);
 	weir_msg_free(&m);
 	return same ? 0
-		    : err_set(e, WEIR_PEER, EACCES, "the pre-shared key of the %s is another one",
+		    : err_set(e, WEIR_PEER, EACCES,
+			      "the %s's pre-shared key is not the same as the one here",
 			      speaker == PROTO_CLIENT ? "client" : "server");
 }

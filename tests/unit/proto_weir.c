@@ -130,7 +130,7 @@ static void keys(void **state)
 		int client_ret, server_ret;
 	} cases[] = {
 		{"secret", "secret", "", 0, 0},
-		{"secret", "other", "another one", -EACCES, -EACCES},
+		{"secret", "other", "not the same", -EACCES, -EACCES},
 		{NULL, "secret", "wants a pre-shared key", -EACCES, -EPIPE},
 		{"secret", NULL, "has no pre-shared key", -EACCES, -EPIPE},
 	};
