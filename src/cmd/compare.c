@@ -11,11 +11,11 @@
 #include "cmd/compare.h"
 
 static const char *const betters[] = {"auto", "higher", "lower", NULL};
-static const char *const fails[] = {"never", "worse", "different", NULL};
-static const char *const requires[] = {"nothing", "not-worse", "better", "equivalent", NULL};
+const char *const compare_fails[] = {"never", "worse", "different", NULL};
+const char *const compare_requires[] = {"nothing", "not-worse", "better", "equivalent", NULL};
 
 /* "2%", "0.5": per cent either way. */
-static int parse_percent(void *field, const char *arg, struct weir_err *e)
+int compare_percent(void *field, const char *arg, struct weir_err *e)
 {
 	char *end, safe[64];
 	double v = strtod(arg, &end);
@@ -44,13 +44,13 @@ static const struct opt compare_opts[] = {
 	{.name = "order", .type = OPT_STR, .offset = F(order), .metavar = "ABBA…", .help = "the order in which the runs were made"},
 	{.name = "metric", .type = OPT_LIST, .offset = F(metrics), .metavar = "METRIC", .help = "compare this, such as goodput:down or tcp.rtt:p99 (repeatable)"},
 	{.name = "primary", .type = OPT_STR, .offset = F(primary), .metavar = "METRIC", .help = "the metric that counts; the others are corrected for their number"},
-	{.name = "margin", .type = OPT_FUNC, .offset = F(margin), .metavar = "PERCENT", .help = "a difference that does not matter", .func = parse_percent, .fallback = "2%"},
-	{.name = "noise-floor", .type = OPT_FUNC, .offset = F(floor), .metavar = "PERCENT", .help = "what this testbed shows where nothing changed", .func = parse_percent},
+	{.name = "margin", .type = OPT_FUNC, .offset = F(margin), .metavar = "PERCENT", .help = "a difference that does not matter", .func = compare_percent, .fallback = "2%"},
+	{.name = "noise-floor", .type = OPT_FUNC, .offset = F(floor), .metavar = "PERCENT", .help = "what this testbed shows where nothing changed", .func = compare_percent},
 	{.name = "ceiling", .type = OPT_RATE, .offset = F(ceiling), .metavar = "RATE", .help = "the link's rate for payload, at which differences cannot show"},
 	{.name = "varied", .type = OPT_LIST, .offset = F(varied), .metavar = "NAME", .help = "what was changed on purpose, such as kernel or request.congestion (repeatable)"},
 	{.name = "baseline", .type = OPT_STR, .offset = F(baseline), .metavar = "SIDE", .help = "this is A; all the others are compared with it"},
-	{.name = "fail-on", .type = OPT_ENUM, .offset = F(fail_on), .help = "exit 3 when a metric is so", .fallback = "never", .choices = fails},
-	{.name = "require", .type = OPT_ENUM, .offset = F(require), .help = "exit 3 unless the primary metric is shown to be so", .fallback = "nothing", .choices = requires},
+	{.name = "fail-on", .type = OPT_ENUM, .offset = F(fail_on), .help = "exit 3 when a metric is so", .fallback = "never", .choices = compare_fails},
+	{.name = "require", .type = OPT_ENUM, .offset = F(require), .help = "exit 3 unless the primary metric is shown to be so", .fallback = "nothing", .choices = compare_requires},
 	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(json), .help = "one JSON document"},
 	{.name = "markdown", .type = OPT_FLAG, .offset = F(markdown), .help = "a table for an issue or a wiki"},
 	{.name = "paste", .type = OPT_FLAG, .offset = F(paste), .help = "72 columns of ASCII for a mail"},
@@ -92,7 +92,7 @@ static bool meets(const struct compare_cfg *c, const struct model_judgement *j)
 	}
 }
 
-static int exit_of(const struct compare_cfg *c, const struct compare_rows *rows)
+int compare_exit(const struct compare_cfg *c, const struct compare_rows *rows)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct compare_row *r = &rows->v[i];
@@ -129,7 +129,7 @@ static int run(void *cfg)
 		rc = compare_judge(c, &sides, &rows, &e);
 	if (rc >= 0) {
 		(c->json ? compare_json : compare_print)(c, &sides, &rows, &b);
-		code = exit_of(c, &rows);
+		code = compare_exit(c, &rows);
 		if (!cmd_flush(&b))
 			rc = err_set(&e, WEIR_OS, EIO, "the output was not written");
 	}

@@ -14,11 +14,16 @@ struct compare_cfg {
 	int64_t column;
 	uint64_t ceiling;
 	int fail_on, require;
+	bool sequential; /* the experiment was looked at as it went */
 	struct cmd_db_cfg db;
 };
 enum { BETTER_BY_METRIC, BETTER_HIGHER, BETTER_LOWER };
 enum { FAIL_NEVER, FAIL_WORSE, FAIL_DIFFERENT };
 enum { REQUIRE_NOTHING, REQUIRE_NOT_WORSE, REQUIRE_BETTER, REQUIRE_EQUIVALENT };
+
+extern const char *const compare_fails[], *const compare_requires[];
+/* An option's parser: "2%" and "2" are 0.02. */
+int compare_percent(void *field, const char *arg, struct weir_err *e);
 
 /* Stored or read runs, or bare values; never both. */
 struct compare_side {
@@ -53,6 +58,8 @@ struct compare_rows {
 };
 int compare_judge(const struct compare_cfg *c, const struct compare_set *s,
 		  struct compare_rows *out, struct weir_err *e);
+/* 0, or 3 where --fail-on or --require say so. */
+int compare_exit(const struct compare_cfg *c, const struct compare_rows *rows);
 void compare_rows_fini(struct compare_rows *r);
 
 /* What differs between two sides and was not declared: "near.kernel: 6.1 | 6.6" a line, no

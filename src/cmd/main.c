@@ -12,9 +12,10 @@
 #include "cmd/cmd.h"
 
 static const struct cmd_row rows[] = {
-	{.measure = &measure_tcp}, {.cmd = &cmd_serve}, {.cmd = &cmd_lab},
-	{.cmd = &cmd_list},        {.cmd = &cmd_show},  {.cmd = &cmd_compare},
-	{.cmd = &cmd_export},      {.cmd = &cmd_rm},    {.cmd = &cmd_tag},
+	{.measure = &measure_tcp}, {.cmd = &cmd_serve},     {.cmd = &cmd_lab},
+	{.cmd = &cmd_list},        {.cmd = &cmd_show},      {.cmd = &cmd_compare},
+	{.cmd = &cmd_try},         {.cmd = &cmd_calibrate}, {.cmd = &cmd_plan},
+	{.cmd = &cmd_export},      {.cmd = &cmd_rm},        {.cmd = &cmd_tag},
 	{.cmd = &cmd_completion},
 };
 

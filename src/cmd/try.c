@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * weir try: runs the experiment that settles whether a change helped. The rooms do the work: try/
+ * plans and runs, compare judges and prints; here they are joined, and what was changed is undone
+ * before anything is said.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/floor.h"
+#include "cmd/try.h"
+
+#define F(field) offsetof(struct try_opts, field)
+/* clang-format off */
+static const struct opt own_opts[] = {
+	{.name = "pairs", .type = OPT_INT, .offset = F(pairs), .metavar = "N", .help = "pairs, or whole sets of more than two", .min = 1, .max = 10000, .fallback = "12"},
+	{.name = "quick", .type = OPT_FLAG, .offset = F(quick), .help = "6 pairs, the least with which a verdict is possible"},
+	{.name = "runs", .type = OPT_STR, .offset = F(runs), .metavar = "auto", .help = "as many pairs as --precision needs, at most 200"},
+	{.name = "precision", .type = OPT_FUNC, .offset = F(precision), .metavar = "PERCENT", .help = "with --runs auto: half the width of the interval at which it ends", .func = compare_percent, .fallback = "1%"},
+	{.name = "by-hand", .type = OPT_FLAG, .offset = F(by_hand), .help = "a person boots or plugs the arms, for as many days as it takes"},
+	{.name = "changed", .type = OPT_FLAG, .offset = F(changed), .help = "with --resume: the arm is there, though the host looks the same"},
+	{.name = "margin", .type = OPT_FUNC, .offset = F(judge.margin), .metavar = "PERCENT", .help = "a difference that does not matter", .func = compare_percent, .fallback = "2%"},
+	{.name = "noise-floor", .type = OPT_FUNC, .offset = F(judge.floor), .metavar = "PERCENT", .help = "what this testbed shows where nothing changed (default: the last weir calibrate)", .func = compare_percent},
+	{.name = "ceiling", .type = OPT_RATE, .offset = F(judge.ceiling), .metavar = "RATE", .help = "the link's rate for payload, at which differences cannot show"},
+	{.name = "fail-on", .type = OPT_ENUM, .offset = F(judge.fail_on), .help = "exit 3 when a metric is so", .fallback = "never", .choices = compare_fails},
+	{.name = "require", .type = OPT_ENUM, .offset = F(judge.require), .help = "exit 3 unless the primary metric is shown to be so", .fallback = "nothing", .choices = compare_requires},
+	{.name = "markdown", .type = OPT_FLAG, .offset = F(judge.markdown), .help = "the verdict as a table for an issue or a wiki"},
+	{.name = "paste", .type = OPT_FLAG, .offset = F(judge.paste), .help = "the verdict in 72 columns of ASCII for a mail"},
+	{.name = "command", .type = OPT_LIST, .offset = F(command), .flags = OPT_POSITIONAL | OPT_REST, .metavar = "COMMAND", .help = "the measurement, such as: tcp HOST -t 2"},
+};
+const struct opt try_factor_opts[] = {
+	{.name = "vary", .type = OPT_LIST, .offset = F(vary), .metavar = "NAME=VALUE,VALUE", .help = "an option of the command (tcp.window), sysctl:NAME or iface:DEV.NAME; twice for two of them"},
+	{.name = "a", .type = OPT_STR, .offset = F(a), .metavar = "COMMAND", .help = "shell command that makes A"},
+	{.name = "b", .type = OPT_STR, .offset = F(b), .metavar = "COMMAND", .help = "shell command that makes B"},
+	{.name = "undo", .type = OPT_STR, .offset = F(undo), .metavar = "COMMAND", .help = "shell command at the end, also after a signal"},
+	{.name = "on", .type = OPT_STR, .offset = F(on), .metavar = "NAME=ssh:USER@HOST", .help = "where --a, --b and --undo run"},
+	{.name = "arms", .type = OPT_STR, .offset = F(arms), .metavar = "NAME,NAME", .help = "what A and B are called"},
+};
+const size_t try_n_factor_opts = ARRAY_LEN(try_factor_opts);
+const struct opt try_run_opts[] = {
+	{.name = "settle", .type = OPT_TIME, .offset = F(settle_ns), .metavar = "TIME", .help = "wait after each switch", .max = 3600 * NSEC_PER_SEC},
+	{.name = "warmup", .type = OPT_INT, .offset = F(warmup), .metavar = "N", .help = "runs that are thrown away first", .max = 100, .fallback = "1"},
+	{.name = "max-time", .type = OPT_TIME, .offset = F(max_ns), .metavar = "TIME", .help = "begin no pair that would end later", .max = 30 * 86400 * NSEC_PER_SEC},
+	{.name = "seed", .type = OPT_COUNT, .offset = F(seed), .metavar = "N", .help = "of the random order; 0 = a new one", .fallback = "0"},
+	{.name = "resume", .type = OPT_STR, .offset = F(resume), .flags = OPT_OPTARG, .metavar = "ID", .help = "go on with what was cut short, or with that one; commands and kernel settings must be told again"},
+	{.name = "primary", .type = OPT_STR, .offset = F(judge.primary), .metavar = "METRIC", .help = "the metric that counts, such as tcp.rtt_loaded:p50"},
+	{.name = "metric", .type = OPT_LIST, .offset = F(judge.metrics), .metavar = "METRIC", .help = "judge this too (repeatable; default: the usual ones)"},
+	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(judge.json), .help = "the verdict as one JSON document"},
+};
+const size_t try_n_run_opts = ARRAY_LEN(try_run_opts);
+/* clang-format on */
+
+/* ---- run ---- */
+
+static int open_arm(struct session *s, struct weir_err *e)
+{
+	const int64_t a_day = 24 * 3600 * NSEC_PER_SEC;
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	struct buf dir = {0};
+	struct try_arm_cfg cfg = {.design = &s->design,
+				  .ssh = s->ssh,
+				  .undo = s->o->undo,
+				  .guard_ns = s->o->max_ns ? s->o->max_ns + a_day / 24 : a_day};
+	int rc;
+
+	if (geteuid() != 0 && runtime && runtime[0] == '/') {
+		buf_printf(&dir, "%s/weir", runtime);
+		cfg.journal_dir = dir.data;
+	}
+	rc = try_arm_open(&cfg, &s->arm, e);
+	if (rc < 0)
+		buf_fini(&dir);
+	else
+		s->journal_dir = buf_take(&dir);
+	return rc;
+}
+
+int session_run(struct session *s, struct weir_err *e)
+{
+	struct try_watch watch = say_watch(s);
+	struct weir_err undo = {0};
+	int end = open_arm(s, e);
+
+	if (end < 0)
+		return end;
+	end = try_loop(&s->x, s->arm, &watch, e);
+	say_end_line(s);
+	if (try_arm_close(s->arm, &undo) < 0)
+		fprintf(stderr, "weir try: not undone: %s\n", undo.msg);
+	s->arm = NULL;
+	if (end == TRY_STOPPED)
+		fputs("Stopped; what follows is the verdict so far.\n", stderr);
+	if (end == TRY_OUT_OF_TIME)
+		fputs("--max-time is up.\n", stderr);
+	if (end == TRY_FAILED)
+		fprintf(stderr, "Given up, with too many failed runs; the last: %s\n", e->msg);
+	if (s->x.failed)
+		fprintf(stderr, "%zu run%s failed%s.\n", s->x.failed, s->x.failed == 1 ? "" : "s",
+			end == TRY_FAILED ? "" : " and had to be repeated");
+	return end;
+}
+
+/* ---- verdict ---- */
+
+static void varied_names(const struct try_factor *f, struct opt_list *out, char *names[8])
+{
+	static const char *const of_host[] = {"kernel", "boot", "arm"};
+	const char *dot = strrchr(f->name, '.');
+
+	out->n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(of_host); i++)
+		names[out->n++] = (char *)(uintptr_t)of_host[i];
+	names[out->n++] = f->name;
+	if (dot)
+		names[out->n++] = (char *)(uintptr_t)(dot + 1);
+	if (dot && !strcmp(dot, ".tcp_congestion_control"))
+		names[out->n++] = (char *)(uintptr_t) "congestion_control";
+	if (f->kind == TRY_SHELL)
+		names[out->n++] = (char *)(uintptr_t) "qdisc";
+	names[out->n] = NULL;
+	out->v = names;
+}
+
+/* The whole blocks' runs of a level, whatever the other factor has. Borrowed runs. */
+static int fill_side(struct session *s, size_t f, size_t level, struct compare_side *side)
+{
+	size_t n = try_variants(&s->design), blocks = try_slots(&s->x) / n;
+
+	side->letter = (char)('A' + level);
+	side->name = s->design.factors[f].levels[level];
+	side->runs = calloc(try_slots(&s->x) + 1, sizeof(struct model_run *));
+	if (!side->runs)
+		return -ENOMEM;
+	for (size_t i = 0; s->x.runs && i < blocks * n; i++) {
+		if (s->x.runs[i] &&
+		    try_level(&s->design, try_variant_at(&s->design, i), f) == level)
+			side->runs[side->n++] = s->x.runs[i];
+	}
+	return 0;
+}
+
+static const struct model_run *any_run(const struct session *s)
+{
+	for (size_t i = 0; s->x.runs && i < try_slots(&s->x); i++) {
+		if (s->x.runs[i])
+			return s->x.runs[i];
+	}
+	return NULL;
+}
+
+struct verdicts {
+	struct model_verdict *v;
+	size_t n;
+};
+
+static void keep_verdict(struct verdicts *k, const struct compare_row *r)
+{
+	struct model_verdict *v = reallocarray(k->v, k->n + 1, sizeof(*v));
+
+	if (!v)
+		return; /* the stored copy has one less */
+	k->v = v;
+	v[k->n++] = (struct model_verdict){.method = "try-1",
+					   .metric = r->metric ? strdup(r->metric) : NULL,
+					   .outcome = r->j.outcome,
+					   .effect = r->j.effect,
+					   .lo = r->j.lo,
+					   .hi = r->j.hi};
+}
+
+static void verdicts_fini(struct verdicts *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		free((char *)(uintptr_t)k->v[i].metric);
+	free(k->v);
+}
+
+static void print_floor(const struct cmd_floor *f, const struct compare_cfg *c, struct buf *b)
+{
+	char when[24];
+
+	if (!(f->ratio > 0) || c->json)
+		return;
+	clk_format_utc(when, sizeof(when), f->when_ns);
+	buf_printf(b, "Noise floor of this testbed: %.2g %% (weir calibrate of %.10s).\n",
+		   100 * f->ratio, when);
+}
+
+/* One factor: its levels against the first. */
+static int judge_factor(struct session *s, size_t f, struct verdicts *keep, struct weir_err *e)
+{
+	struct compare_cfg c = s->o->judge;
+	size_t n = s->design.factors[f].n_levels;
+	struct compare_side sides[TRY_LEVELS_MAX] = {0};
+	struct compare_set set = {sides, n};
+	struct compare_rows rows = {0};
+	struct cmd_floor floor = {0};
+	struct buf out = {0};
+	char *names[8];
+	int rc = 0, code = CMD_OK;
+
+	varied_names(&s->design.factors[f], &c.varied, names);
+	c.sequential = s->automatic;
+	if (!(c.floor > 0) && s->store &&
+	    cmd_floor_find(s->store, any_run(s), c.primary, &floor) > 0)
+		c.floor = floor.ratio;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = fill_side(s, f, i, &sides[i]);
+	rc = rc < 0 ? err_set(e, WEIR_OS, ENOMEM, "out of memory")
+		    : compare_judge(&c, &set, &rows, e);
+	if (rc >= 0) {
+		if (s->design.n_factors > 1 && !c.json)
+			buf_printf(&out, "%s%s:\n", f ? "\n" : "", s->design.factors[f].name);
+		(c.json ? compare_json : compare_print)(&c, &set, &rows, &out);
+		print_floor(&floor, &c, &out);
+		code = compare_exit(&c, &rows);
+		if (!cmd_flush(&out))
+			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
+	}
+	for (size_t i = 0; i < rows.n && rc >= 0; i++)
+		keep_verdict(keep, &rows.v[i]);
+	compare_rows_fini(&rows);
+	for (size_t i = 0; i < n; i++)
+		free(sides[i].runs);
+	buf_fini(&out);
+	return rc < 0 ? rc : code;
+}
+
+static int judge_all(struct session *s, struct verdicts *keep, struct weir_err *e)
+{
+	int code = CMD_OK;
+
+	for (size_t f = 0; f < s->design.n_factors; f++) {
+		int rc = judge_factor(s, f, keep, e);
+
+		if (rc < 0)
+			return rc;
+		code = rc > code ? rc : code;
+	}
+	return code;
+}
+
+/* An experiment that may go on stays open, and gets its verdict when it ends. */
+static int finish(struct session *s, int end, struct weir_err *e)
+{
+	bool done = end == TRY_FINISHED || end == TRY_ENOUGH;
+	struct verdicts keep = {0};
+	struct weir_err why = {0};
+	int rc;
+
+	if (try_done(&s->x) == 0) {
+		rc = end == TRY_FAILED ? -EIO
+				       : err_set(e, WEIR_OS, ECANCELED, "no run was finished");
+		goto out;
+	}
+	rc = judge_all(s, &keep, e);
+	if (record_close(s, keep.v, keep.n, done, &why) < 0)
+		fprintf(stderr, "weir try: the verdict was not stored: %s\n", why.msg);
+	if (rc >= 0 && !done && s->store)
+		fprintf(stderr, "%zu of %zu runs are there; to go on: weir try --resume=%s\n",
+			try_done(&s->x), try_slots(&s->x), s->id + MODEL_ID_LEN - 8);
+	if (rc == CMD_OK && (end == TRY_FAILED || end == TRY_STOPPED))
+		rc = CMD_FAILED;
+out:
+	verdicts_fini(&keep);
+	return rc;
+}
+
+static int run_by_hand(struct session *s, struct weir_err *e)
+{
+	int rc = 0;
+
+	if (s->resumed && session_next(s) < try_slots(&s->x)) {
+		rc = hand_check(s, e);
+		if (rc >= 0)
+			rc = session_run(s, e);
+		if (rc < 0 || rc == TRY_FAILED)
+			return rc < 0 ? rc : CMD_FAILED;
+	}
+	if (session_next(s) == try_slots(&s->x))
+		return finish(s, TRY_FINISHED, e);
+	say_next_arm(s);
+	return CMD_OK;
+}
+
+/* "--resume ID" as two words: a word that is no measurement is the id. */
+static void take_id_word(struct try_opts *o)
+{
+	if (o->resume && !o->resume[0] && o->command.n == 1) {
+		free(o->resume);
+		o->resume = o->command.v[0];
+		o->command.v[0] = NULL;
+		o->command.n = 0;
+	}
+}
+
+static int check(const struct try_opts *o, struct weir_err *e)
+{
+	if (o->judge.json + o->judge.markdown + o->judge.paste > 1)
+		return err_set(e, WEIR_USAGE, EINVAL, "--json, --markdown, --paste: one of them");
+	if (o->quick && o->runs)
+		return err_set(e, WEIR_USAGE, EINVAL, "--quick and --runs exclude each other");
+	return 0;
+}
+
+static int run(void *cfg)
+{
+	struct try_opts *o = cfg;
+	struct session s = {.o = o};
+	struct weir_err e = {0};
+	int rc = check(o, &e);
+
+	take_id_word(o);
+	if (rc >= 0)
+		rc = session_init(&s, o, &e);
+	if (rc >= 0)
+		say_plan(&s);
+	if (rc >= 0 && s.by_hand) {
+		rc = run_by_hand(&s, &e);
+	} else if (rc >= 0) {
+		rc = session_run(&s, &e);
+		if (rc >= 0)
+			rc = finish(&s, rc, &e);
+	}
+	session_fini(&s);
+	return rc < 0 ? cmd_fail("try", &e) : rc;
+}
+
+static const struct cmd_more try_more[] = {
+	{"What varies", try_factor_opts, &try_n_factor_opts, 0},
+	{"Running", try_run_opts, &try_n_run_opts, 0},
+	{"Store", cmd_db_opts, &cmd_db_n_opts, F(judge.db)},
+	{0},
+};
+
+const struct cmd cmd_try = {
+	.name = "try",
+	.summary = "run the experiment that tells whether a change helped",
+	.usage = "-- COMMAND…",
+	.opts = own_opts,
+	.n_opts = ARRAY_LEN(own_opts),
+	.cfg_size = sizeof(struct try_opts),
+	.more = try_more,
+	.run = run,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The experiment in the store: its runs are runs like any other, under one tag; beside them one
+ * record stands for the whole, with what was planned, and in the end its verdicts. It is a run
+ * that measured nothing, so that list, show, tag and rm know it already.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/try.h"
+
+static const char *kind_of(const struct session *s)
+{
+	return s->o->calibrate ? "calibration" : "experiment";
+}
+
+static void put_title(const struct session *s, struct buf *b)
+{
+	for (size_t i = 0; i < s->design.n_factors; i++) {
+		const struct try_factor *f = &s->design.factors[i];
+
+		buf_printf(b, "%s%s=", i ? " " : "", f->name);
+		for (size_t k = 0; k < f->n_levels; k++)
+			buf_printf(b, "%s%s", k ? "," : "", f->levels[k]);
+	}
+	buf_puts(b, b->len ? " --" : "--");
+	for (size_t i = 0; i < s->n_command; i++)
+		buf_printf(b, " %s", s->command[i]);
+}
+
+static void put_hosts(const struct session *s, struct model_run *r)
+{
+	const struct model_run *first = NULL;
+
+	for (size_t i = 0; s->x.runs && i < try_slots(&s->x) && !first; i++)
+		first = s->x.runs[i];
+	for (int end = 0; first && end < 2; end++)
+		r->host[end].name = model_run_str(r, first->host[end].name);
+	r->protocol = first ? model_run_str(r, first->protocol) : NULL;
+}
+
+static struct model_run *make_record(struct session *s, bool done)
+{
+	struct buf title = {0};
+	uint8_t rnd[10];
+	struct model_run *r;
+
+	clk_random(rnd, sizeof(rnd));
+	r = model_run_new(kind_of(s), clk_real_ns(), rnd);
+	if (!r)
+		return NULL;
+	if (s->id[0])
+		memcpy(r->id, s->id, sizeof(r->id));
+	else
+		memcpy(s->id, r->id, sizeof(s->id));
+	put_title(s, &title);
+	put_hosts(s, r);
+	r->title = model_run_str(r, title.data);
+	r->request = model_run_str(r, s->plan.data);
+	r->outcome = done ? OUTCOME_COMPLETE : OUTCOME_PARTIAL;
+	r->exp = (struct model_experiment){.id = model_run_str(r, s->id),
+					   .factors = model_run_str(r, s->factors.data),
+					   .plan = model_run_str(r, s->plan.data),
+					   .primary = model_run_str(r, s->o->judge.primary),
+					   .seed = (int64_t)s->design.seed,
+					   .block = -1,
+					   .position = -1,
+					   .margin = s->o->judge.margin};
+	if (model_add_tag(r, TRY_TAG, done ? "finished" : "open") < 0 || title.failed) {
+		model_run_free(r);
+		r = NULL;
+	}
+	buf_fini(&title);
+	return r;
+}
+
+int record_open(struct session *s, struct weir_err *e)
+{
+	struct model_run *r = make_record(s, false);
+	int rc = r ? 0 : err_set(e, WEIR_OS, ENOMEM, "out of memory");
+
+	if (rc >= 0 && s->store)
+		rc = store_put(s->store, r, e);
+	model_run_free(r);
+	return rc;
+}
+
+int record_close(struct session *s, const struct model_verdict *v, size_t n, bool done,
+		 struct weir_err *e)
+{
+	struct model_run *r = make_record(s, done);
+	int rc = r ? 0 : err_set(e, WEIR_OS, ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = model_add_verdict(r, &v[i]);
+	if (rc >= 0 && s->store)
+		rc = store_remove(s->store, s->id, e);
+	if (rc >= 0 && s->store)
+		rc = store_put(s->store, r, e);
+	model_run_free(r);
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- found again ---- */
+
+static int take_first(const struct store_entry *en, void *arg)
+{
+	memcpy(arg, en->id, sizeof(en->id));
+	return 1;
+}
+
+static int find_open(struct session *s, char id[MODEL_ID_LEN + 1], struct weir_err *e)
+{
+	struct model_kv tag = {TRY_TAG, "open"};
+	struct store_filter f = {.kind = kind_of(s),
+				 .tags = &tag,
+				 .n_tags = 1,
+				 .since_real_ns = MODEL_NO_TIME,
+				 .until_real_ns = MODEL_NO_TIME,
+				 .limit = 1};
+	int rc;
+
+	id[0] = '\0';
+	rc = store_list(s->store, &f, take_first, id, e);
+	if (rc >= 0 && !id[0])
+		rc = err_set(e, WEIR_DB, ENOENT, "no %s is open", kind_of(s));
+	return rc;
+}
+
+int record_find(struct session *s, const char *what, struct model_run **out, struct weir_err *e)
+{
+	int rc = what[0] ? store_resolve(s->store, what, s->id, e) : find_open(s, s->id, e);
+
+	if (rc >= 0)
+		rc = store_load(s->store, s->id, out, e);
+	if (rc >= 0 && strcmp((*out)->kind, kind_of(s)) != 0) {
+		err_set(e, WEIR_USAGE, EINVAL, "%.8s is a run of %s, not the record of %s",
+			s->id + MODEL_ID_LEN - 8, (*out)->kind,
+			s->o->calibrate ? "a calibration" : "an experiment");
+		model_run_free(*out);
+		*out = NULL;
+		return -EINVAL;
+	}
+	return rc;
+}
+
+struct ids {
+	char (*v)[MODEL_ID_LEN + 1];
+	size_t n;
+};
+
+static int take_id(const struct store_entry *en, void *arg)
+{
+	struct ids *l = arg;
+	void *v = reallocarray(l->v, l->n + 1, sizeof(*l->v));
+
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
+	if (en->outcome == OUTCOME_COMPLETE)
+		memcpy(l->v[l->n++], en->id, sizeof(en->id));
+	return 0;
+}
+
+static int take_run(struct session *s, const char *id, struct weir_err *e)
+{
+	struct model_run *r;
+	int rc = store_load(s->store, id, &r, e);
+
+	if (rc < 0)
+		return rc;
+	if (!r->exp.id || strcmp(r->exp.id, s->id) != 0 || !try_take(&s->x, r))
+		model_run_free(r);
+	return 0;
+}
+
+int record_take_runs(struct session *s, struct weir_err *e)
+{
+	struct model_kv tag = {"try", s->id + MODEL_ID_LEN - 8};
+	struct store_filter f = {.tags = &tag,
+				 .n_tags = 1,
+				 .since_real_ns = MODEL_NO_TIME,
+				 .until_real_ns = MODEL_NO_TIME};
+	struct ids ids = {0};
+	int rc;
+
+	s->x.design = &s->design;
+	rc = store_list(s->store, &f, take_id, &ids, e);
+	for (size_t i = 0; i < ids.n && rc >= 0; i++)
+		rc = take_run(s, ids.v[i], e);
+	free(ids.v);
+	return rc < 0 ? rc : 0;
+}

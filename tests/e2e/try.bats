@@ -1,0 +1,334 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# weir try, calibrate, plan: experiments between two hosts, cut short in every way and resumed. Short
+# runs get no verdict, by the rule; what is looked at is which runs were made and kept.
+# shellcheck disable=SC2154,SC2034,SC2016 # variables of bats and of the tests; jq
+
+load helpers
+
+setup()
+{
+	need_lab
+}
+
+# runs_of FILTER: the stored runs of measurements, as JSON lines.
+stored()
+{
+	"$WEIR" list --json 2>/dev/null | jq -c '.runs[] | select(.kind == "tcp")'
+}
+stored_runs()
+{
+	stored | wc -l
+}
+at_least()
+{
+	[ "$(stored_runs)" -ge "$1" ]
+}
+
+# try_one [ARG…]: a short experiment, its verdict in verdict.json, what it said in said.
+try_one()
+{
+	status=0
+	"$WEIR" try --json --warmup 0 "$@" >verdict.json 2>said || status=$?
+}
+
+# ---- a verdict ----
+
+verdict()
+{
+	local run
+	try_one --pairs 4 --vary tcp.length=1K,128K -- tcp "$WEIR_LAB_PEER" -t 1.1
+	is 'exit status' "$status" 0
+	has said '1K | 128K: 4 pairs, 8 runs x' '8 of 8' 'so far'
+	holds 'four pairs are too few' '.outcome == "inconclusive" and .effect > 0.5' verdict.json
+	holds sides '[.sides[].n] == [4, 4] and [.sides[].name] == ["1K", "128K"]' verdict.json
+	holds 'what was varied is declared' '[.sides[].undeclared[]] == []' verdict.json
+	holds 'the blocks are the design' '.design == "blocked"' verdict.json
+	is runs "$(stored_runs)" 8
+	run=$(jq -r '.sides[1].runs[0]' verdict.json)
+	"$WEIR" export --format json "$run" >run.json
+	holds place '.experiment.variant == "128K" and .experiment.block >= 0 and .experiment.position >= 0'
+	holds request '.request.length == 131072'
+}
+@test "try: a factor of the request, its runs and its verdict" {
+	lab verdict
+}
+
+order()
+{
+	local a
+	for a in 1 2; do
+		try_one --pairs 2 --seed 5 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2
+		sed -n 's/^ *[0-9]* of 4  \([0-9]*K\) .*/\1/p' said >"order$a"
+		is lines "$(wc -l <"order$a")" 4
+	done
+	cmp order1 order2 || fail "two orders from one seed"
+}
+@test "try: the seed makes the order" {
+	lab order
+}
+
+factors()
+{
+	"$WEIR" try --warmup 0 --pairs 1 --vary tcp.length=16K,128K --vary tcp.window=64K,256K \
+		-- tcp "$WEIR_LAB_PEER" -t 0.2 >verdict 2>said
+	has said '16K+64K | 16K+256K | 128K+64K | 128K+256K: 1 blocks, 4 runs'
+	has verdict 'length:' 'window:' 'A  16K (2 runs)' 'B  256K (2 runs)'
+	is runs "$(stored_runs)" 4
+}
+@test "try: two factors are crossed" {
+	lab factors
+}
+
+# ---- what the machine gets back ----
+
+dev()
+{
+	ip -o route get "$WEIR_LAB_PEER" | sed 's/.* dev \([^ ]*\).*/\1/'
+}
+
+commands()
+{
+	try_one --pairs 2 --arms on,off --a 'echo on >>switched' --b 'echo off >>switched' \
+		--undo 'echo undone >>switched' -- tcp "$WEIR_LAB_PEER" -t 0.2
+	is switches "$(sort switched | uniq -c | tr -s ' \n' ' ')" ' 2 off 2 on 1 undone '
+	is last "$(tail -n 1 switched)" undone
+	try_one --pairs 1 --a true --b true -- tcp "$WEIR_LAB_PEER" -t 0.2
+	has said 'not undone (--undo'
+	try_one --pairs 1 --a true --b 'exit 9' -- tcp "$WEIR_LAB_PEER" -t 0.2
+	is 'exit status' "$status" 1
+	has said 'switching: exit status 9 of: exit 9' 'too many failed runs' '3 runs failed'
+}
+@test "try: commands are run before each run, undone at the end, their failures counted" {
+	lab commands
+}
+
+elsewhere()
+{
+	mkdir bin
+	printf '#!/bin/sh\necho "$@" >>%s/ssh.log\n' "$PWD" >bin/ssh
+	chmod +x bin/ssh
+	PATH=$PWD/bin:$PATH try_one --pairs 1 --on box=ssh:root@192.0.2.9 --a 'make a' --b 'make b' \
+		--undo 'make c' -- tcp "$WEIR_LAB_PEER" -t 0.2
+	is commands "$(sed 's/.*-- //' ssh.log | sort | tr '\n' '|')" \
+		'root@192.0.2.9 make a|root@192.0.2.9 make b|root@192.0.2.9 make c|'
+	try_one --on box=ssh:-oProxyCommand=x --a a --b b -- tcp "$WEIR_LAB_PEER"
+	is 'exit status' "$status" 2
+}
+@test "try: commands on the box in the middle" {
+	lab elsewhere
+}
+
+ttl()
+{
+	cat /proc/sys/net/ipv4/ip_default_ttl
+}
+ttl_is()
+{
+	[ "$(ttl)" = "$1" ]
+}
+knobs()
+{
+	is before "$(ttl)" 64
+	try_one --pairs 1 --vary sysctl:net.ipv4.ip_default_ttl=70,71 -- tcp "$WEIR_LAB_PEER" -t 0.2
+	if grep -q 'could not be undone' said; then
+		echo "skipped: $(cat said)" >"$BATS_TEST_TMPDIR/skipped"
+		return
+	fi
+	is 'exit status' "$status" 0
+	is after "$(ttl)" 64
+	spawn try "$WEIR" try --warmup 0 --pairs 9 --vary sysctl:net.ipv4.ip_default_ttl=70,71 \
+		-- tcp "$WEIR_LAB_PEER" -t 0.3
+	until_true 10 at_least 3
+	kill -9 "$pid"
+	until_true 5 ttl_is 64
+}
+@test "try: kernel settings are put back, also when it is killed" {
+	lab knobs
+	[ ! -e "$BATS_TEST_TMPDIR/skipped" ] || skip "$(cat "$BATS_TEST_TMPDIR/skipped")"
+}
+
+# ---- cut short, and resumed ----
+
+killed()
+{
+	local before
+	spawn try "$WEIR" try --warmup 0 --pairs 3 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.3
+	until_true 10 grep -q '3 of 6' try.err
+	kill -9 "$pid"
+	wait "$pid" || true
+	before=$("$WEIR" list --json | jq -c '[.runs[] | select(.kind == "tcp" and .outcome == "complete") | .id]')
+	[ "$(jq length <<<"$before")" -ge 3 ] || fail "a finished run is lost: $before"
+	"$WEIR" try --json --warmup 0 --resume >verdict.json 2>said
+	has said 'of 6 runs left' '6 of 6'
+	holds 'all runs, the old ones too' \
+		"([.sides[].n] == [3, 3]) and ($before - [.sides[].runs[]] == [])" verdict.json
+	try_one --resume
+	is 'exit status: nothing is open' "$status" 1
+}
+@test "try: SIGKILL loses no finished run, and the experiment resumes" {
+	lab killed
+}
+
+interrupted()
+{
+	spawn try "$WEIR" try --warmup 0 --pairs 20 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.3
+	until_true 10 grep -q '5 of 40' try.err
+	kill -INT "$pid"
+	ended 5 "$pid"
+	is 'exit status' "$status" 1
+	has try.err 'verdict so far' 'of 40 runs are there'
+	has try.out 'goodput'
+}
+@test "try: SIGINT ends it with the verdict so far" {
+	lab interrupted
+}
+
+commands_again()
+{
+	local id
+	spawn try "$WEIR" try --warmup 0 --pairs 3 --a 'echo a >>ran' --b 'echo b >>ran' -- tcp "$WEIR_LAB_PEER" -t 0.3
+	until_true 10 grep -q '2 of 6' try.err
+	kill -9 "$pid"
+	wait "$pid" || true
+	rm ran
+	try_one --resume
+	is 'exit status' "$status" 2
+	has said 'must be said again'
+	try_one --resume --a 'echo x >>ran' --b 'echo b >>ran' -- tcp "$WEIR_LAB_PEER" -t 0.3
+	is 'exit status' "$status" 2
+	has said 'was another one'
+	[ ! -e ran ] || fail "a command was run"
+	id=$(sed -n 's/^Experiment \([0-9a-f]*\);.*/\1/p' try.err)
+	try_one --resume="$id" --a 'echo a >>ran' --b 'echo b >>ran' -- tcp "$WEIR_LAB_PEER" -t 0.3
+	has said '6 of 6'
+}
+@test "try: commands are never taken from the store" {
+	lab commands_again
+}
+
+vanished()
+{
+	server
+	try_one --pairs 2 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2
+	is 'exit status' "$status" 0
+	spawn try "$WEIR" try --warmup 0 --pairs 20 --vary tcp.length=16K,128K -- \
+		tcp "$WEIR_LAB_PEER" -t 0.2 --connect-timeout 300ms
+	until_true 10 grep -q '3 of 40' try.err
+	kill -9 "$server"
+	ended 30 "$pid"
+	is 'exit status' "$status" 1
+	has try.err 'failed' 'Given up' '3 runs failed' 'to go on: weir try --resume='
+}
+@test "try: a peer that vanishes costs three tries; finished runs are judged" {
+	lab --no-serve vanished
+}
+
+# ---- by hand ----
+
+by_hand()
+{
+	"$WEIR" try --arms stock,patched --by-hand --seed 1 --pairs 1 --warmup 0 -- tcp "$WEIR_LAB_PEER" -t 0.2 >out 2>said
+	has out 'Run 1 of 2 is the turn of:' 'weir try --resume='
+	is runs "$(stored_runs)" 0
+	"$WEIR" try --resume --warmup 0 >out 2>said
+	has out 'Run 2 of 2 is the turn of:'
+	is runs "$(stored_runs)" 1
+	try_one --resume
+	is 'exit status' "$status" 2
+	has said 'still the boot of the last run' '--changed'
+	is runs "$(stored_runs)" 1
+	try_one --resume --changed
+	is 'exit status' "$status" 0
+	is runs "$(stored_runs)" 2
+	holds sides '[.sides[].name] == ["stock", "patched"]' verdict.json
+}
+@test "try: by hand, a turn at a time, with a look whether the arm changed" {
+	lab by_hand
+}
+
+# ---- how long ----
+
+time_up()
+{
+	try_one --pairs 50 --max-time 2s --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2
+	has said 'at most 2 s' '--max-time is up' 'runs are there'
+	holds 'even sides' '.sides[0].n == .sides[1].n and .sides[0].n > 0' verdict.json
+}
+@test "try: --max-time begins no pair that would end later" {
+	lab time_up
+}
+
+precise()
+{
+	try_one --runs auto --precision 99% --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2
+	holds 'at the stated width' '.confidence == 0.965' verdict.json
+	holds 'eight pairs at least' '.sides[0].n >= 8 and .sides[0].n < 200' verdict.json
+}
+@test "try: --runs auto ends at the width of the interval" {
+	lab precise
+}
+
+# ---- noise ----
+
+calibrated()
+{
+	"$WEIR" calibrate --experiments 3 --pairs 2 --warmup 0 --a 'echo a >>switched' --b 'echo b >>switched' \
+		--json -- tcp "$WEIR_LAB_PEER" -t 0.2 >floor.json 2>said
+	has said 'A1 | A2: 6 pairs, 12 runs'
+	holds floor '.type == "calibration" and .noise_floor > 0 and .experiments == 3 and .pairs == 2' floor.json
+	is 'switched there and back' "$(grep -c b switched) $(tail -n 1 switched)" '12 a'
+	"$WEIR" try --warmup 0 --pairs 1 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2 >out 2>said
+	has out 'Noise floor of this testbed'
+	"$WEIR" plan --detect 5% --from tag:arm=16K,tag:arm=128K >plan 2>&1 || true
+	"$WEIR" plan --detect 5% --from tag:try --json >plan.json
+	holds plan '.type == "plan" and .noise > 0 and .noise_floor > 0 and .seconds_a_run > 0' plan.json
+}
+@test "calibrate: the noise floor is found, kept and named; plan takes the noise of runs" {
+	lab calibrated
+}
+
+@test "plan: from a figure" {
+	run "$WEIR" plan --detect 1% --cv 2% -t 10
+	[ "$status" -eq 0 ]
+	[[ $output == *"To find an effect of 1 %: 66 pairs (132 runs, 22 min)"* ]]
+	[[ $output == *"within 2 %: 20 pairs"* ]]
+	run "$WEIR" plan --detect 1%
+	[ "$status" -eq 2 ]
+}
+
+# ---- bad input ----
+
+refused()
+{
+	local words
+	while read -r words; do
+		eval "set -- $words"
+		status=0
+		"$WEIR" try "$@" >out 2>said || status=$?
+		is "exit status of $words" "$status" 2
+		is "lines about $words" "$(grep -c '^weir try:' said)" 1
+	done <<-'EOF'
+		-- tcp h
+		--vary tcp.length=1K,2K
+		--vary tcp.length=1K -- tcp h
+		--vary udp.length=1K,2K -- tcp h
+		--vary tcp.lenth=1K,2K -- tcp h
+		--vary tcp.length=1K,x -- tcp h
+		--vary tcp.length=1K,2K -- list
+		--vary tcp.length=1K,2K -- tcp
+		--vary tcp.length=1K,2K -- tcp h --psk secret
+		--vary tcp.length=1K,2K --quick --runs auto -- tcp h
+		--vary tcp.length=1K,2K --runs many -- tcp h
+		--vary sysctl:kernel.panic=1,2 -- tcp h
+		--a true -- tcp h
+		--arms x,y -- tcp h
+		--by-hand -- tcp h
+		--on box --a true --b true -- tcp h
+		--json --paste --vary tcp.length=1K,2K -- tcp h
+	EOF
+	is 'nothing was measured' "$(stored_runs)" 0
+}
+@test "try: what cannot be run is refused before the first run" {
+	lab --no-serve refused
+}
