@@ -12,10 +12,9 @@
 #include "cmd/cmd.h"
 
 static const struct cmd_row rows[] = {
-	{.measure = &measure_tcp}, {.cmd = &cmd_serve},     {.cmd = &cmd_lab},
-	{.cmd = &cmd_list},        {.cmd = &cmd_show},      {.cmd = &cmd_compare},
-	{.cmd = &cmd_try},         {.cmd = &cmd_calibrate}, {.cmd = &cmd_plan},
-	{.cmd = &cmd_export},      {.cmd = &cmd_rm},        {.cmd = &cmd_tag},
+	{.measure = &measure_tcp}, {.cmd = &cmd_serve}, {.cmd = &cmd_lab},
+	{.cmd = &cmd_list},        {.cmd = &cmd_show},  {.cmd = &cmd_compare},
+	{.cmd = &cmd_export},      {.cmd = &cmd_rm},    {.cmd = &cmd_tag},
 	{.cmd = &cmd_completion},
 };
 
@@ -115,6 +114,33 @@ static int parse_options(const struct cmd_row *r, void *cfg, const struct opt_se
 	return rc < 0 ? rc : opt_parse(sets, n, argc, argv, e);
 }
 
+static void hide(const char *secret, int argc, char **argv)
+{
+	size_t len = strlen(secret);
+
+	for (int i = 1; len && i < argc; i++) {
+		size_t n = strlen(argv[i]);
+
+		if (n >= len && !memcmp(argv[i] + n - len, secret, len))
+			memset(argv[i] + n - len, '*', len);
+	}
+}
+
+/* The command line is everybody's to read (/proc/PID/cmdline): what was secret on it is not left
+ * there, though it was for a moment. */
+static void hide_secrets(const struct opt_set *sets, size_t n, int argc, char **argv)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < sets[i].n; k++) {
+			const struct opt *o = &sets[i].rows[k];
+			char *const *v = (void *)((char *)sets[i].cfg + o->offset);
+
+			if (o->type == OPT_STR && o->flags & OPT_SECRET && *v)
+				hide(*v, argc, argv);
+		}
+	}
+}
+
 static int run_row(const struct cmd_row *r, int argc, char **argv)
 {
 	size_t size = r->cmd ? r->cmd->cfg_size : cmd_measure_cfg_size(r->measure);
@@ -128,6 +154,8 @@ static int run_row(const struct cmd_row *r, int argc, char **argv)
 		return CMD_FAILED;
 	n = cmd_row_sets(r, cfg, sets);
 	rc = parse_options(r, cfg, sets, n, argc, argv, &e);
+	if (rc >= 0)
+		hide_secrets(sets, n, argc, argv);
 	if (rc == -ECANCELED)
 		rc = print_help(r);
 	else if (rc < 0)

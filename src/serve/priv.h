@@ -190,6 +190,7 @@ struct serve_test {
 	int64_t start_ns;
 	struct net_addr peer;
 	size_t expect, given; /* data connections */
+	size_t flows;         /* data connections of its latest phase */
 	bool began;           /* it expected some */
 	bool complete;        /* and got them all */
 	bool logged;

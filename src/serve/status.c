@@ -63,7 +63,7 @@ static void put_tests(const struct serve_front *f, struct jw *w)
 		jw_str(w, "protocol", t->proto->name);
 		jw_str(w, "stage", stage_of(t));
 		jw_f64(w, "seconds", seconds_since(t->start_ns));
-		jw_u64(w, "flows", t->expect);
+		jw_u64(w, "flows", t->flows);
 		jw_i64(w, "pid", t->pid);
 		jw_end_obj(w);
 	}

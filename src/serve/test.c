@@ -223,6 +223,7 @@ static void expects(struct serve_front *f, struct serve_test *t, uint64_t n)
 {
 	t->expect = n < (size_t)2 * FLOW_MAX ? n : (size_t)2 * FLOW_MAX;
 	t->given = 0;
+	t->flows = n ? t->expect : t->flows;
 	if (n && !t->began) {
 		t->began = true;
 		mark_overlap(&f->tests, t);

@@ -37,7 +37,7 @@ lab()
 	done
 	declare -f >"$BATS_TEST_TMPDIR/functions"
 	cd "$BATS_TEST_TMPDIR" || return
-	WEIR_DB=$PWD/runs.db timeout -k 5 60 "$WEIR" lab "${options[@]}" -- \
+	WEIR_DB=$PWD/runs.db timeout -k 5 "${LAB_SECONDS:-60}" "$WEIR" lab "${options[@]}" -- \
 		bash -euo pipefail -c '. ./functions; pids=(); trap end_all EXIT; "$@"' bash "$@"
 }
 
