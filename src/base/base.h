@@ -248,6 +248,7 @@ void slot_init(struct slot *s, int64_t start_ns, uint64_t bits, uint64_t rate_bp
 int64_t slot_period_ns(const struct slot *s); /* rounded */
 /* When the next slot may be taken. */
 int64_t slot_due_ns(const struct slot *s);
+bool slot_behind(const struct slot *s); /* that is later than the grid says */
 /* The next slot is taken; those that are too old are given up. */
 void slot_take(struct slot *s, int64_t now_ns);
 /* Slots whose time has come, from the first one on. */

@@ -31,14 +31,22 @@ int64_t slot_period_ns(const struct slot *s)
 	return (int64_t)(((u128)s->bits * NSEC_PER_SEC + s->rate_bps / 2) / s->rate_bps);
 }
 
+/* Not sooner than this after the one before. */
+static int64_t spaced(const struct slot *s)
+{
+	return s->next ? s->last_ns + slot_period_ns(s) * 3 / 4 : s->start_ns;
+}
+
 int64_t slot_due_ns(const struct slot *s)
 {
-	int64_t due = slot_time(s, s->next), spaced;
+	int64_t due = slot_time(s, s->next), soonest = spaced(s);
 
-	if (s->next == 0)
-		return due;
-	spaced = s->last_ns + slot_period_ns(s) * 3 / 4;
-	return spaced > due ? spaced : due;
+	return soonest > due ? soonest : due;
+}
+
+bool slot_behind(const struct slot *s)
+{
+	return spaced(s) > slot_time(s, s->next);
 }
 
 uint64_t slot_count(const struct slot *s, int64_t now_ns)

@@ -2,7 +2,7 @@
 /*
  * Sending: a batch of whole datagrams a call, by UDP_SEGMENT or by sendmmsg(). A paced flow keeps
  * to its slots: it sleeps until as long before a slot as waking up usually takes, so it is as
- * often a little early as a little late. Numbers are used up only by what the kernel took.
+ * often a little early as a little late; only while it is behind it spins. Numbers are used up only by what the kernel took.
  */
 #include "net/priv.h"
 
@@ -16,6 +16,7 @@
 #define CATCH_UP_NS  (100 * NSEC_PER_MSEC)
 #define SLOT_MIN_NS  (50 * NSEC_PER_USEC) /* of a burst that is chosen here; below, we spin */
 #define SPIN_NS      (50 * NSEC_PER_USEC)
+#define SPIN_LATE_NS (100 * NSEC_PER_USEC) /* who is behind has no time to oversleep */
 #define LEAD_STEP_NS 250
 #define LEAD_MAX_NS  (60 * NSEC_PER_USEC)
 #define NAP_NS       (50 * NSEC_PER_USEC)
@@ -295,45 +296,71 @@ bool net_udp_pace(struct net_flow *f, int64_t now_ns)
 
 /* ---- the worker with one flow ---------------------------------------------------------------- */
 
-/* Half of the wake-ups should come before it, half after. */
-static void learn_lead(struct net_udp *u, int64_t over_ns)
+static void learn_lead(struct net_udp *u, int64_t late_ns)
 {
-	int64_t max = u->gap_ns / 8 < LEAD_MAX_NS ? u->gap_ns / 8 : LEAD_MAX_NS;
-
-	u->lead_ns += over_ns > u->lead_ns ? LEAD_STEP_NS : -LEAD_STEP_NS;
-	u->lead_ns = u->lead_ns < 0 ? 0 : u->lead_ns > max ? max : u->lead_ns;
+	u->lead_ns += late_ns > 0 ? LEAD_STEP_NS : -LEAD_STEP_NS;
+	u->lead_ns = u->lead_ns < 0 ? 0 : u->lead_ns > LEAD_MAX_NS ? LEAD_MAX_NS : u->lead_ns;
 }
 
-static void await_due(const struct net_engine *en, struct net_flow *f)
+static int64_t sleep_until(const struct net_engine *en, int64_t wake_ns)
 {
-	struct net_udp *u = f->udp;
 	int64_t now = clk_mono_ns();
 
-	while (now < f->due_ns && !net_flag(&en->tx_stop)) {
-		int64_t wake = f->due_ns - u->lead_ns - (u->spin ? SPIN_NS : 0), asked = wake;
+	while (now < wake_ns && !net_flag(&en->tx_stop)) {
+		int64_t limit = now + NET_SLICE_NS;
 
-		if (asked > now + NET_SLICE_NS)
-			asked = now + NET_SLICE_NS;
-		if (asked > now) {
-			clk_sleep_until(asked);
-			now = clk_mono_ns();
-			learn_lead(u, now - asked);
-		} else {
-			now = clk_mono_ns();
-		}
-		if (!u->spin && now >= wake)
-			return;
+		clk_sleep_until(wake_ns < limit ? wake_ns : limit);
+		now = clk_mono_ns();
 	}
+	return now;
+}
+
+static void spin_until(const struct net_engine *en, int64_t ns)
+{
+	while (clk_mono_ns() < ns && !net_flag(&en->tx_stop))
+		;
+}
+
+/* Half of the bursts should be out before their due time, half after. */
+static void await_asleep(const struct net_engine *en, const struct net_flow *f)
+{
+	const struct net_udp *u = f->udp;
+
+	sleep_until(en, f->due_ns - u->lead_ns);
+	if (u->lead_ns > u->gap_ns / 4)
+		spin_until(en, f->due_ns - u->gap_ns / 4);
+}
+
+static void await_awake(const struct net_engine *en, struct net_flow *f)
+{
+	struct net_udp *u = f->udp;
+	int64_t before = u->spin ? u->lead_ns + SPIN_NS : SPIN_LATE_NS, wake = f->due_ns - before;
+
+	if (clk_mono_ns() < wake && u->spin)
+		learn_lead(u, sleep_until(en, wake) - wake - u->lead_ns);
+	else
+		sleep_until(en, wake);
+	spin_until(en, f->due_ns);
 }
 
 static void send_paced(struct net_engine *en, struct net_flow *f)
 {
+	struct net_udp *u = f->udp;
+
 	while (!net_flag(&en->tx_stop)) {
-		await_due(en, f);
+		bool asleep = !u->spin && !slot_behind(&u->slot);
+
+		if (asleep)
+			await_asleep(en, f);
+		else
+			await_awake(en, f);
 		do {
 			if (net_flag(&en->tx_stop) || net_udp_send(en, f) == NET_STEP_ENDED)
 				return;
-		} while (!net_udp_pace(f, f->udp->last_ns));
+		} while (u->burst_left);
+		if (asleep)
+			learn_lead(u, u->last_ns - f->due_ns);
+		net_udp_pace(f, u->last_ns);
 	}
 }
 

@@ -75,9 +75,11 @@ static void catches_up_a_third_faster(void **state)
 	for (before = now; slot_due_ns(&s) > START + (int64_t)s.next * period; n++) {
 		now = slot_due_ns(&s);
 		assert_int_equal(now - before, period * 3 / 4);
+		assert_true(slot_behind(&s));
 		slot_take(&s, now);
 		before = now;
 	}
+	assert_false(slot_behind(&s));
 	assert_in_range(n, 390, 400); /* four periods for each slot that was missed */
 	assert_int_equal(s.skipped, 0);
 	assert_int_equal(slot_due_ns(&s), START + (int64_t)s.next * period); /* on the grid again */
