@@ -12,10 +12,10 @@
 #include "cmd/cmd.h"
 
 static const struct cmd_row rows[] = {
-	{.measure = &measure_tcp}, {.cmd = &cmd_serve}, {.cmd = &cmd_lab},
-	{.cmd = &cmd_list},        {.cmd = &cmd_show},  {.cmd = &cmd_compare},
-	{.cmd = &cmd_export},      {.cmd = &cmd_rm},    {.cmd = &cmd_tag},
-	{.cmd = &cmd_completion},
+	{.measure = &measure_tcp}, {.measure = &measure_udp}, {.cmd = &cmd_serve},
+	{.cmd = &cmd_lab},         {.cmd = &cmd_list},        {.cmd = &cmd_show},
+	{.cmd = &cmd_compare},     {.cmd = &cmd_export},      {.cmd = &cmd_rm},
+	{.cmd = &cmd_tag},         {.cmd = &cmd_completion},
 };
 
 const struct cmd_row *cmd_row_at(size_t i)

@@ -19,9 +19,15 @@ static void put_dir(const struct model_run *r, const char *metric, int dir, stru
 	struct format_fig f = fig_of(r, metric, STAT_VALUE, dir, MODEL_RECEIVER);
 	struct format_fig sent = fig_of(r, "throughput.sent", STAT_VALUE, dir, MODEL_SENDER);
 	struct format_fig retr = fig_of(r, "tcp.retransmits", STAT_VALUE, dir, MODEL_SENDER);
+	struct format_fig loss = fig_of(r, "udp.loss", STAT_VALUE, dir, MODEL_RECEIVER);
 	bool only_sent = !format_known(&f) && format_known(&sent);
 	format_fig_put(b, only_sent ? &sent : &f, 3, false);
 	buf_printf(b, " %s%s", format_dir_name(dir), only_sent ? " (sent)" : "");
+	if (format_known(&loss)) {
+		buf_puts(b, ", ");
+		format_fig_put(b, &loss, 3, false);
+		buf_puts(b, " lost");
+	}
 	if (!format_known(&retr))
 		return;
 	buf_puts(b, ", ");

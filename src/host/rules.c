@@ -15,11 +15,10 @@
 #define PACED       0.97  /* of the rate that was asked for */
 #define LOSSY       0.001 /* share of segments sent again */
 
-static bool value(const struct model_run *r, const char *metric, enum model_stat stat, int dir,
-		  int view, int end, double *v)
+static const struct model_summary *summary(const struct model_run *r, const char *metric,
+					   enum model_stat stat, int dir, int view, int end)
 {
 	struct model_dims d = DIMS_NONE;
-	const struct model_summary *s;
 
 	if (dir >= 0)
 		d = model_dims_with(d, DIM_DIR, dir);
@@ -27,7 +26,14 @@ static bool value(const struct model_run *r, const char *metric, enum model_stat
 		d = model_dims_with(d, DIM_VIEW, view);
 	if (end >= 0)
 		d = model_dims_with(d, DIM_END, end);
-	s = model_find(r, metric, stat, &d, true);
+	return model_find(r, metric, stat, &d, true);
+}
+
+static bool value(const struct model_run *r, const char *metric, enum model_stat stat, int dir,
+		  int view, int end, double *v)
+{
+	const struct model_summary *s = summary(r, metric, stat, dir, view, end);
+
 	if (!s)
 		return false;
 	*v = s->value;
@@ -160,12 +166,85 @@ static int asked_rate(const struct model_run *r, int dir, char *text, size_t cap
 	return 95;
 }
 
+/* What the receiver missed, and how much of that its own socket dropped. */
+static bool udp_lost(const struct model_run *r, int dir, double *lost, double *loss, double *drops)
+{
+	const struct model_summary *s;
+	double batch = 1;
+
+	*drops = 0;
+	if (!value(r, "udp.lost", STAT_VALUE, dir, MODEL_RECEIVER, -1, lost) ||
+	    !value(r, "udp.loss", STAT_VALUE, dir, MODEL_RECEIVER, -1, loss) || *lost < 1)
+		return false;
+	s = summary(r, "udp.socket_drops", STAT_VALUE, dir, MODEL_RECEIVER, -1);
+	if (!s)
+		return true;
+	/* With UDP_GRO, a dropped batch of the sender's counts once. */
+	if (s->bound == MODEL_GE)
+		value(r, "udp.batch", STAT_VALUE, dir, MODEL_SENDER, -1, &batch);
+	*drops = s->value * batch < *lost ? s->value * batch : *lost;
+	return true;
+}
+
+static int udp_receiver(const struct model_run *r, int dir, char *text, size_t cap)
+{
+	double lost, loss, drops;
+
+	if (!udp_lost(r, dir, &lost, &loss, &drops) || drops < lost / 2)
+		return 0;
+	snprintf(text, cap,
+		 "the receiver: its socket dropped %.0f %% of the lost datagrams (%.3g %% of all); "
+		 "larger -w with net.core.rmem_max, or a faster core",
+		 drops / lost * 100, loss * 100);
+	return 97;
+}
+
+static int udp_path(const struct model_run *r, int dir, char *text, size_t cap)
+{
+	double lost, loss, drops, known;
+
+	if (!udp_lost(r, dir, &lost, &loss, &drops) || drops >= lost / 2 || loss < LOSSY ||
+	    lost < 10)
+		return 0;
+	/* A peer that says nothing of its socket may have dropped them itself. */
+	if (!value(r, "udp.socket_drops", STAT_VALUE, dir, MODEL_RECEIVER, -1, &known))
+		snprintf(text, cap,
+			 "the path or the far end's socket (it does not say): %.3g %% of the "
+			 "datagrams were lost",
+			 loss * 100);
+	else
+		snprintf(text, cap, "the path: %.3g %% of the datagrams were lost on it",
+			 loss * 100);
+	return 96;
+}
+
+static int udp_sender(const struct model_run *r, int dir, char *text, size_t cap)
+{
+	double sent, intended, refused = 0;
+	char rate[32];
+
+	if (!value(r, "throughput.sent", STAT_VALUE, dir, MODEL_SENDER, -1, &sent) ||
+	    !value(r, "load.intended", STAT_VALUE, dir, MODEL_SENDER, -1, &intended) ||
+	    sent >= intended * PACED)
+		return 0;
+	value(r, "udp.refused", STAT_VALUE, dir, MODEL_SENDER, -1, &refused);
+	unit_format(rate, sizeof(rate), intended, UNIT_BPS, 3);
+	snprintf(text, cap, "the sender: %.0f %% of the intended %s left it; %s",
+		 sent / intended * 100, rate,
+		 refused > 0 ? "its queue was full (-w, the device's queue)"
+			     : "more flows (-P), larger -l, or a faster core");
+	return 95;
+}
+
 static const struct host_rule rules[] = {
 	{"asked-rate", "the sender reached the rate it was told to keep", asked_rate},
 	{"sender-cpu", "the sender's busiest thread had no time left", sender_cpu},
 	{"receiver-cpu", "the receiver's busiest thread had no time left", receiver_cpu},
 	{"receiver-window", "TCP waited for the receiver's window", receiver_window},
 	{"send-buffer", "TCP waited for the application's send buffer", send_buffer},
+	{"udp-receiver", "the receiver's socket overflowed", udp_receiver},
+	{"udp-path", "datagrams were lost between the two sockets", udp_path},
+	{"udp-sender", "the sender did not keep the rate that was asked for", udp_sender},
 	{"network-loss", "segments were lost on the way", network_loss},
 };
 

@@ -35,7 +35,7 @@ struct measure {
 	 * ctx->run may hold what there was. */
 	int (*run)(struct measure_ctx *ctx, const void *cfg, struct weir_err *e);
 };
-extern const struct measure measure_tcp;
+extern const struct measure measure_tcp, measure_udp;
 
 /* ---- the session -------------------------------------------------------------- */
 
@@ -49,6 +49,7 @@ struct measure_session {
 	bool pin;
 	/* Server: non-zero once another test ran at the same time; NULL = not known. */
 	const _Atomic int *overlap;
+	bool trial; /* the load's part is a trial of a search, not a phase */
 	bool begun; /* the sink has begun: set here, or by the caller after an earlier session */
 };
 /*

@@ -8,7 +8,8 @@
 /* One direction of one flow at this end. */
 struct measure_flow {
 	int dir; /* MODEL_UP, MODEL_DOWN */
-	bool sender;
+	bool sender, udp;
+	uint32_t len; /* UDP: bytes a datagram */
 	struct net_applied applied;
 };
 
@@ -29,6 +30,9 @@ const struct net_tick *measure_recorder_last(const struct measure_recorder *rec)
 struct measure_totals {
 	uint32_t part;
 	const struct net_tick *from, *to; /* readings at the phase's two ends */
+	/* UDP: a reading a flow after the last datagram; what was on its way at `to` is not lost. */
+	const struct net_flow_sample *final;
+	bool omitted; /* a warm-up came before */
 	double seconds;
 };
 /* Summaries of this end's view: a row a direction, a row a flow, the processor. */
@@ -50,12 +54,85 @@ int measure_value(struct model_run *run, uint32_t part, const char *metric, stru
 int measure_merge_far(struct model_run *run, const struct model_run *far, uint32_t part,
 		      const struct proto_session *ps);
 
+/* UDP (udp_result.c): this end's view of its flows, what went wrong, and the other end's view. */
+void measure_udp_near(struct model_run *run, const struct measure_totals *t,
+		      const struct measure_flow *flows, size_t n);
+void measure_udp_told(struct model_run *run, const struct measure_totals *t,
+		      const struct measure_flow *flows, size_t n, const struct proto_result *r);
+void measure_udp_wire(const struct measure_totals *t, const struct measure_flow *f, size_t i,
+		      struct proto_flow_result *out);
+void measure_udp_pacing(struct model_run *run, const struct measure_totals *t,
+			const struct measure_flow *flows, size_t n, const struct net_engine *en);
+void measure_udp_events(struct model_run *run, struct sink *sink, const struct measure_totals *t,
+			const struct measure_flow *flows, size_t n, const struct flow_plan *plan);
+struct model_dims measure_view_dims(int dir, bool sender, int end);
+
 void measure_event(struct model_run *run, struct sink *sink, uint32_t part,
 		   enum model_warn_code code, int64_t t, const char *fmt, ...) PRINTF_LIKE(6, 7);
 
 /* A run of this kind with id, start, tags, and facts of this host (JSON; NULL = looked up now). */
 struct model_run *measure_run_new(const char *kind, const char *facts, const struct model_kv *tags,
 				  size_t n_tags);
+
+/* ---- what measurements with iperf3's letters share (args.c, client.c) ---- */
+
+struct measure_rate { /* "RATE" or "RATE/BLOCKS" */
+	uint64_t bps; /* 0 = unlimited */
+	uint32_t burst;
+	bool given;
+};
+int measure_parse_rate(void *field, const char *arg, struct weir_err *e);
+void measure_rate_json(struct jw *w, const char *key, const void *field);
+/* Into an int64_t: the traffic class byte, by itself or from a code point. */
+int measure_parse_tos(void *field, const char *arg, struct weir_err *e);
+int measure_parse_dscp(void *field, const char *arg, struct weir_err *e);
+void measure_tos_json(struct jw *w, const char *key, const void *field);
+
+struct measure_client {
+	const char *host, *proto, *bind, *bind_dev;
+	int family;
+	int64_t port, cport, workers, timeout_ns;
+	bool pin, trial;
+};
+/* One session as a part of ctx->run, called name. */
+int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
+		       struct flow_plan *plan, const char *name, int64_t start_ns,
+		       struct weir_err *e);
+void measure_note_request(struct model_run *run, const struct opt_set *set);
+/* An event where a sender stayed under want bit/s (0 = none asked), or the test under a second. */
+void measure_note_rate(struct measure_ctx *ctx, double want);
+void measure_note_short(struct measure_ctx *ctx);
+
+/* ---- searching for a rate (search.c) ---- */
+
+enum measure_trial { /* what a trial says, and where it gave out */
+		     MEASURE_TRIAL_PASS,
+		     MEASURE_TRIAL_PATH,     /* loss on the way */
+		     MEASURE_TRIAL_RECEIVER, /* loss at the receiver's socket */
+		     MEASURE_TRIAL_SENDER,   /* the rate was not reached */
+};
+
+struct measure_search_cfg {
+	double lo, hi, start;
+	double resolution;   /* width of the bracket, relative */
+	unsigned confirm;    /* times that the result must pass again */
+	unsigned max_trials; /* then the search ends without confirmation */
+};
+struct measure_search {
+	struct measure_search_cfg cfg;
+	double rate;         /* the next trial's */
+	double pass, before; /* the highest that passed, and the one before; 0 = none */
+	double fail;         /* the lowest that failed; 0 = none */
+	unsigned confirmed, trials;
+	enum measure_trial limit; /* what the lowest failure was; PASS = nothing failed */
+	bool done;
+	bool found;   /* pass holds: confirmed, with a failure close above it or at cfg.hi */
+	bool nothing; /* even cfg.lo failed */
+};
+void measure_search_init(struct measure_search *s, const struct measure_search_cfg *cfg);
+/* False: it is over. */
+bool measure_search_next(const struct measure_search *s, double *rate);
+void measure_search_told(struct measure_search *s, enum measure_trial t);
 
 /* Copies; NULL = none. */
 void measure_set_experiment(struct model_run *run, const struct model_experiment *exp);

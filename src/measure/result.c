@@ -71,7 +71,7 @@ static void total_add(struct total *t, const struct net_flow_sample *a,
 	t->sndbuf += (double)grown(b->info.sndbuf_limited_us, a->info.sndbuf_limited_us) * 1e-6;
 }
 
-static struct model_dims view_dims(int dir, bool sender, int end)
+struct model_dims measure_view_dims(int dir, bool sender, int end)
 {
 	struct model_dims d = model_dims_with(DIMS_NONE, DIM_DIR, dir);
 
@@ -93,7 +93,7 @@ static double jain(const struct total *t)
 static void add_direction(struct model_run *run, const struct measure_totals *mt, int dir,
 			  bool sender, const struct total *t)
 {
-	struct model_dims d = view_dims(dir, sender, MODEL_NEAR);
+	struct model_dims d = measure_view_dims(dir, sender, MODEL_NEAR);
 	const struct {
 		const char *metric;
 		double v;
@@ -134,7 +134,7 @@ static void add_flow(struct model_run *run, const struct measure_totals *mt, siz
 		     const struct measure_flow *f)
 {
 	const struct net_flow_sample *a = &mt->from->s[i], *b = &mt->to->s[i];
-	struct model_dims d = view_dims(f->dir, f->sender, MODEL_NEAR);
+	struct model_dims d = measure_view_dims(f->dir, f->sender, MODEL_NEAR);
 	double bytes = (double)grown(b->bytes, a->bytes);
 
 	d = model_dims_with(d, DIM_FLOW, (int64_t)i);
@@ -196,6 +196,8 @@ int measure_add_near(struct model_run *run, const struct measure_totals *mt,
 		if (per_dir[flows[i].dir] > 1)
 			add_flow(run, mt, i, &flows[i]);
 	}
+	if (mt->final)
+		measure_udp_near(run, mt, flows, n);
 	add_cpu(run, mt, (double)t[0].bytes + (double)t[1].bytes);
 	return 0;
 }
@@ -221,7 +223,7 @@ static void told_direction(struct model_run *run, const struct measure_totals *m
 	}
 	if (!count)
 		return;
-	d = view_dims(dir, sender, MODEL_FAR);
+	d = measure_view_dims(dir, sender, MODEL_FAR);
 	measure_value(run, mt->part, "bytes", d, STAT_VALUE, MODEL_TOLD, bytes);
 	if (seconds > 0) {
 		measure_value(run, mt->part, "duration", d, STAT_VALUE, MODEL_TOLD, seconds);
@@ -239,7 +241,7 @@ static void told_direction(struct model_run *run, const struct measure_totals *m
 static void told_flow(struct model_run *run, const struct measure_totals *mt, size_t i,
 		      const struct measure_flow *f, const struct proto_flow_result *r)
 {
-	struct model_dims d = view_dims(f->dir, !f->sender, MODEL_FAR);
+	struct model_dims d = measure_view_dims(f->dir, !f->sender, MODEL_FAR);
 	double seconds = r->seconds > 0 ? r->seconds : mt->seconds;
 
 	d = model_dims_with(d, DIM_FLOW, (int64_t)i);
@@ -282,6 +284,8 @@ int measure_add_told(struct model_run *run, const struct measure_totals *mt,
 
 	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++)
 		told_direction(run, mt, dir, flows, n, r);
+	if (mt->final)
+		measure_udp_told(run, mt, flows, n, r);
 	told_cpu_per_gb(run, mt, n, r);
 	for (size_t i = 0; n > 1 && i < n && i < r->n; i++)
 		told_flow(run, mt, i, &flows[i], &r->flows[i]);
@@ -346,6 +350,8 @@ int measure_result(const struct measure_totals *mt, const struct measure_flow *f
 				     : -1,
 			.seconds = mt->seconds,
 		};
+		if (flows[i].udp)
+			measure_udp_wire(mt, &flows[i], i, &out->flows[i]);
 	}
 	if (n)
 		snprintf(out->cc, sizeof(out->cc), "%s", flows[0].applied.cc);

@@ -10,14 +10,17 @@
 #include "measure/priv.h"
 
 enum col_view { VIEW_SENDER = 1, VIEW_RECEIVER = 2, VIEW_BOTH = 3 };
+enum col_transport { OF_TCP = 1, OF_UDP = 2, OF_BOTH = 3 };
 enum col_op {
 	OP_DELTA, /* difference to the last reading */
+	OP_LOSS,  /* UDP: lost of those that were sent since the last reading */
 	OP_VALUE, /* as it stands */
 	OP_MSS,   /* in segments: times the sending MSS */
 };
 
 struct column {
 	const char *metric;
+	uint8_t of;    /* enum col_transport */
 	uint8_t views; /* enum col_view */
 	uint8_t op;    /* enum col_op */
 	uint8_t size;  /* bytes of the field */
@@ -28,19 +31,23 @@ struct column {
 
 #define OFF(field)  offsetof(struct net_flow_sample, field)
 #define SIZE(field) sizeof(((struct net_flow_sample *)0)->field)
-#define OWN(name, views, op, field)                            \
-	{                                                      \
-		name, views, op, SIZE(field), OFF(field), 0, 1 \
+#define OWN(name, of, views, op, field)                            \
+	{                                                          \
+		name, of, views, op, SIZE(field), OFF(field), 0, 1 \
+	}
+#define UDP(name, views, op, field, per)                                         \
+	{                                                                        \
+		name, OF_UDP, views, op, SIZE(udp.field), OFF(udp.field), 0, per \
 	}
 #define TCPI(name, op, field, per)                                                 \
 	{                                                                          \
-		name, VIEW_SENDER, op, SIZE(info.field), OFF(info.field),          \
+		name, OF_TCP, VIEW_SENDER, op, SIZE(info.field), OFF(info.field),  \
 			(int)(OFF(info.field) - OFF(info) + SIZE(info.field)), per \
 	}
 
 static const struct column columns[] = {
-	OWN("bytes", VIEW_BOTH, OP_DELTA, bytes),
-	OWN("app.calls", VIEW_BOTH, OP_DELTA, calls),
+	OWN("bytes", OF_BOTH, VIEW_BOTH, OP_DELTA, bytes),
+	OWN("app.calls", OF_BOTH, VIEW_BOTH, OP_DELTA, calls),
 	TCPI("tcp.retransmits", OP_DELTA, total_retrans, 1),
 	TCPI("tcp.segments", OP_DELTA, data_segs_out, 1),
 	TCPI("tcp.delivered_ce", OP_DELTA, delivered_ce, 1),
@@ -61,7 +68,20 @@ static const struct column columns[] = {
 	TCPI("tcp.reordering", OP_VALUE, reordering, 1),
 	TCPI("tcp.lost", OP_VALUE, lost, 1),
 	TCPI("tcp.notsent", OP_VALUE, notsent_bytes, 1),
-	OWN("zc.copied", VIEW_SENDER, OP_DELTA, zc_copied),
+	OWN("zc.copied", OF_TCP, VIEW_SENDER, OP_DELTA, zc_copied),
+	UDP("udp.datagrams", VIEW_SENDER, OP_DELTA, sent, 1),
+	UDP("udp.intended", VIEW_SENDER, OP_DELTA, intended, 1),
+	UDP("udp.skipped", VIEW_SENDER, OP_DELTA, skipped, 1),
+	UDP("udp.refused", VIEW_SENDER, OP_DELTA, refused, 1),
+	UDP("udp.datagrams", VIEW_RECEIVER, OP_DELTA, received, 1),
+	UDP("udp.lost", VIEW_RECEIVER, OP_DELTA, lost, 1),
+	UDP("udp.loss", VIEW_RECEIVER, OP_LOSS, lost, 1),
+	UDP("udp.reordered", VIEW_RECEIVER, OP_DELTA, reordered, 1),
+	UDP("udp.duplicates", VIEW_RECEIVER, OP_DELTA, duplicates, 1),
+	UDP("udp.late", VIEW_RECEIVER, OP_DELTA, late, 1),
+	UDP("udp.foreign", VIEW_RECEIVER, OP_DELTA, foreign, 1),
+	UDP("udp.jitter", VIEW_RECEIVER, OP_VALUE, jitter_ns, 1e9),
+	UDP("udp.socket_drops", VIEW_RECEIVER, OP_DELTA, sock_drops, 1),
 };
 
 static const char *const cpu_columns[] = {"cpu.total", "cpu.user", "cpu.system", "cpu.thread_max"};
@@ -114,6 +134,32 @@ static bool field_known(const struct net_flow_sample *s, const struct column *c,
 	return !(c->off == OFF(info.min_rtt_us) && raw == UINT32_MAX);
 }
 
+/* A late one makes up for a loss of an interval before: the difference may be below zero. */
+static void delta(const struct net_flow_sample *then, const struct column *c, uint64_t raw,
+		  enum model_col_type type, union model_value *v)
+{
+	uint64_t old = then && c->need <= then->info_len ? field_u64(then, c) : 0;
+
+	if (type == MODEL_I64)
+		v->i = (int64_t)(raw - old);
+	else if (type == MODEL_U64)
+		v->u = raw >= old ? raw - old : 0;
+	else
+		v->f = raw >= old ? (double)(raw - old) / c->per : 0;
+}
+
+static bool loss(const struct net_flow_sample *now, const struct net_flow_sample *then,
+		 union model_value *v)
+{
+	uint64_t sent = now->udp.highest - (then ? then->udp.highest : 0);
+	double lost = (double)now->udp.lost - (double)(then ? then->udp.lost : 0);
+
+	if (!sent)
+		return false;
+	v->f = lost > 0 ? lost / (double)sent : 0;
+	return true;
+}
+
 static bool column_value(const struct column *c, const struct net_flow_sample *now,
 			 const struct net_flow_sample *then, const struct model_metric *m,
 			 union model_value *v)
@@ -122,13 +168,14 @@ static bool column_value(const struct column *c, const struct net_flow_sample *n
 
 	if (!field_known(now, c, raw))
 		return false;
+	if (c->op == OP_LOSS)
+		return loss(now, then, v);
 	if (c->op == OP_DELTA) {
-		uint64_t old = then && c->need <= then->info_len ? field_u64(then, c) : 0;
-
-		raw = raw >= old ? raw - old : 0;
-	} else if (c->op == OP_MSS) {
-		raw *= now->info.snd_mss;
+		delta(then, c, raw, m->type, v);
+		return true;
 	}
+	if (c->op == OP_MSS)
+		raw *= now->info.snd_mss;
 	switch (m->type) {
 	case MODEL_U64:
 		v->u = raw;
@@ -181,12 +228,13 @@ const struct net_tick *measure_recorder_last(const struct measure_recorder *rec)
 }
 
 /* The columns of a flow of this view, in table order. */
-static size_t view_columns(bool sender, const struct column *out[N_COLUMNS])
+static size_t view_columns(const struct measure_flow *f, const struct column *out[N_COLUMNS])
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < N_COLUMNS; i++) {
-		if (columns[i].views & (sender ? VIEW_SENDER : VIEW_RECEIVER))
+		if (columns[i].views & (f->sender ? VIEW_SENDER : VIEW_RECEIVER) &&
+		    columns[i].of & (f->udp ? OF_UDP : OF_TCP))
 			out[n++] = &columns[i];
 	}
 	return n;
@@ -197,7 +245,7 @@ static int add_flow_frame(struct measure_recorder *rec, uint32_t axis, size_t fl
 	const struct measure_flow *f = &rec->flows[flow];
 	const struct column *cols[N_COLUMNS];
 	const struct model_metric *metrics[N_COLUMNS];
-	size_t n = view_columns(f->sender, cols);
+	size_t n = view_columns(f, cols);
 	struct model_dims d = DIMS_NONE;
 
 	for (size_t i = 0; i < n; i++)
@@ -248,7 +296,7 @@ static void fill_flow(struct measure_recorder *rec, const struct net_tick *t, si
 	const struct column *cols[N_COLUMNS];
 	struct model_row *row = &rec->rows[flow];
 	union model_value *v = &rec->values[flow * N_COLUMNS];
-	size_t n = view_columns(rec->flows[flow].sender, cols);
+	size_t n = view_columns(&rec->flows[flow], cols);
 
 	*row = (struct model_row){.frame = (uint32_t)rec->frame + (uint32_t)flow, .v = v};
 	for (size_t i = 0; i < n; i++) {

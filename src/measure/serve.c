@@ -126,6 +126,8 @@ static int serve_test(struct measure_serve *m, struct model_run *run, struct wei
 	if (rc < 0)
 		return rc;
 	name_hosts(run, ps);
+	if (ps->plan->n && ps->plan->flows[0].transport == NET_UDP)
+		run->kind = "udp";
 	rc = ps->proto->streams(ps, e);
 	if (rc < 0)
 		return rc;

@@ -32,6 +32,8 @@ struct session {
 	struct net_sampler *sm;
 	struct measure_recorder *rec;
 	struct net_tick *base, *last; /* readings at the load's two ends; copies */
+	bool udp;
+	struct net_flow_sample *final; /* UDP: after the last datagram */
 	struct hist *ctl_rtt, *tcp_rtt[2];
 	enum phase phase;
 	uint32_t part_omit, part_load;
@@ -63,7 +65,12 @@ static int add_flows(struct session *s, struct weir_err *e)
 
 		f->dir = spec->dir == NET_UP ? MODEL_UP : MODEL_DOWN;
 		f->sender = (spec->dir == NET_UP) == is_client(s);
-		net_tcp_applied(fd, spec, &f->applied);
+		f->udp = spec->transport == NET_UDP;
+		f->len = spec->len;
+		if (f->udp)
+			net_udp_applied(fd, spec, &f->applied);
+		else
+			net_tcp_applied(fd, spec, &f->applied);
 		s->ps->fds[i] = -1;
 		int rc = net_engine_add(s->en, fd, spec, f->sender, e);
 		if (rc < 0)
@@ -127,6 +134,33 @@ static void note_applied(struct session *s)
 	}
 }
 
+static void tcp_params(const struct session *s, struct jw *w, const char *cc_far)
+{
+	jw_str(w, "congestion", s->flows[0].applied.cc);
+	if (cc_far && cc_far[0])
+		jw_str(w, "congestion_far", cc_far);
+	jw_u64(w, "mss", s->flows[0].applied.mss);
+}
+
+/* How datagrams pass the kernel: which offloads this end used. */
+static void udp_params(const struct session *s, struct jw *w)
+{
+	bool gso = false, gro = false;
+
+	for (size_t i = 0; s->final && i < s->plan->n; i++) {
+		gso |= s->final[i].udp.gso;
+		gro |= s->final[i].udp.gro;
+	}
+	jw_u64(w, "len", s->plan->flows[0].len);
+	jw_u64(w, "rate_bps", s->plan->flows[0].rate_bps);
+	if (s->final)
+		jw_str(w, "offload",
+		       gso && gro ? "UDP_SEGMENT, UDP_GRO"
+		       : gso      ? "UDP_SEGMENT"
+		       : gro      ? "UDP_GRO"
+				  : "none");
+}
+
 /* What holds for the whole part and is no figure; cc_far NULL = not known yet. */
 static void part_params(struct session *s, uint32_t part, const char *cc_far)
 {
@@ -134,10 +168,10 @@ static void part_params(struct session *s, uint32_t part, const char *cc_far)
 	struct jw w = jw_init(&b);
 
 	jw_obj(&w, NULL);
-	jw_str(&w, "congestion", s->flows[0].applied.cc);
-	if (cc_far && cc_far[0])
-		jw_str(&w, "congestion_far", cc_far);
-	jw_u64(&w, "mss", s->flows[0].applied.mss);
+	if (s->udp)
+		udp_params(s, &w);
+	else
+		tcp_params(s, &w, cc_far);
 	jw_u64(&w, "sndbuf", s->flows[0].applied.sndbuf);
 	jw_u64(&w, "rcvbuf", s->flows[0].applied.rcvbuf);
 	jw_u64(&w, "workers", net_engine_workers(s->en));
@@ -229,8 +263,9 @@ static int64_t cut(struct session *s, struct net_tick **keep)
 static int begin_phase(struct session *s, enum phase phase, int64_t now)
 {
 	bool omit = phase == PHASE_OMIT;
-	int part = model_add_part(s->ms->run, PART_PHASE, MODEL_NO_PART,
-				  omit ? "omit" : s->load_name, run_time(s, now));
+	enum model_part_kind kind = s->ms->trial && !omit ? PART_TRIAL : PART_PHASE;
+	int part = model_add_part(s->ms->run, kind, MODEL_NO_PART, omit ? "omit" : s->load_name,
+				  run_time(s, now));
 
 	if (part < 0)
 		return part;
@@ -500,6 +535,8 @@ static struct measure_totals totals(const struct session *s)
 	return (struct measure_totals){.part = s->part_load,
 				       .from = s->base,
 				       .to = s->last,
+				       .final = s->final,
+				       .omitted = s->plan->omit_ns > 0,
 				       .seconds = (double)(s->last->t1 - s->base->t1) * 1e-9};
 }
 
@@ -585,18 +622,92 @@ static int exchange(struct session *s, struct proto_result *theirs, struct weir_
 	if (rc >= 0 && is_client(s))
 		rc = s->ps->proto->end(s->ps, &mine, e);
 	/* iperf3 reads whole blocks: without an end of the stream it would wait for the rest of one. */
-	net_engine_finish_senders(s->en);
+	if (!s->udp)
+		net_engine_finish_senders(s->en);
 	if (rc >= 0)
 		rc = s->ps->proto->exchange(s->ps, &mine, theirs, e);
 	proto_result_fini(&mine);
 	return rc;
 }
 
-static void finish(struct session *s)
+/* ---- the end of UDP flows ----------------------------------------------------------- */
+
+/* Bytes that a receiving flow can still expect, by its sender's own count. */
+static uint64_t flow_wants(const struct session *s, size_t i, const struct proto_result *theirs)
 {
-	struct proto_result theirs = {0};
+	if (s->flows[i].sender || i >= theirs->n || !theirs->flows[i].udp)
+		return 0;
+	return (uint64_t)theirs->flows[i].packets * s->flows[i].len;
+}
+
+/* Waits for what is on its way, stops, and reads what there was in all. */
+static void settle(struct session *s, const struct proto_result *theirs)
+{
+	uint64_t *want = calloc(s->plan->n, sizeof(*want));
+	struct net_flow_sample *final = calloc(s->plan->n, sizeof(*final));
+	bool told = theirs->n > 0;
+
+	for (size_t i = 0; want && i < s->plan->n; i++)
+		want[i] = flow_wants(s, i, theirs);
+	if (!s->final) {
+		net_engine_drain(s->en, told ? want : NULL, clk_mono_ns() + DRAIN_NS);
+		net_engine_stop(s->en);
+	}
+	for (size_t i = 0; final && i < s->plan->n; i++) {
+		if (!s->flows[i].sender && i < theirs->n && theirs->flows[i].udp)
+			net_engine_udp_final(s->en, i, (uint64_t)theirs->flows[i].packets);
+		net_engine_sample(s->en, i, &final[i]);
+	}
+	free(s->final);
+	s->final = final;
+	free(want);
+}
+
+static void udp_near(struct session *s)
+{
 	struct measure_totals t = totals(s);
-	struct weir_err e = {0};
+
+	measure_add_near(s->ms->run, &t, s->flows, s->plan->n);
+	if (s->final) {
+		measure_udp_pacing(s->ms->run, &t, s->flows, s->plan->n, s->en);
+		measure_udp_events(s->ms->run, s->ms->sink, &t, s->flows, s->plan->n, s->plan);
+	}
+	note_rtts(s);
+	note_stalls(s);
+	note_overlap(s);
+	part_params(s, s->part_load, NULL);
+}
+
+/* The sender's count ends the account. A native server has it before the results; everybody else
+ * with them. */
+static int udp_exchange(struct session *s, struct proto_result *theirs, struct weir_err *e)
+{
+	struct proto_result early = {0};
+	bool lines = s->ps->proto->lines && !is_client(s);
+	int rc;
+
+	if (s->ps->far_result)
+		early = *s->ps->far_result;
+	if (!is_client(s))
+		settle(s, &early);
+	if (lines) {
+		udp_near(s);
+		if (s->ms->sink && !s->gone)
+			s->ms->sink->end(s->ms->sink, s->ms->run);
+	}
+	rc = s->gone ? -EPIPE : exchange(s, theirs, e);
+	if (!lines) {
+		settle(s, theirs);
+		udp_near(s);
+	}
+	return rc;
+}
+
+/* ---- the end ------------------------------------------------------------------------ */
+
+static int tcp_exchange(struct session *s, struct proto_result *theirs, struct weir_err *e)
+{
+	struct measure_totals t = totals(s);
 	int rc;
 
 	measure_add_near(s->ms->run, &t, s->flows, s->plan->n);
@@ -607,19 +718,35 @@ static void finish(struct session *s)
 	/* A server's sink is the wire: what this end found goes out before the results. */
 	if (!is_client(s) && s->ms->sink && !s->gone)
 		s->ms->sink->end(s->ms->sink, s->ms->run);
-	if (!is_client(s)) /* for the log: the client knows by itself */
-		note_lowered(s);
-	rc = s->gone ? -EPIPE : exchange(s, &theirs, &e);
+	rc = s->gone ? -EPIPE : exchange(s, theirs, e);
 	/* A client that is told to stop must read that before its data connections break. */
 	if (s->stopped && !is_client(s))
 		net_wait_readable(s->ps->ctl_fd, clk_mono_ns() + LAST_WORD_NS, -1);
 	net_engine_stop(s->en);
+	return rc;
+}
+
+static void told(struct session *s, const struct proto_result *theirs)
+{
+	struct measure_totals t = totals(s);
+
+	/* A native peer's own run says it all, and better. */
+	if (!s->ps->proto->lines)
+		measure_add_told(s->ms->run, &t, s->flows, s->plan->n, theirs);
+	note_told(s, theirs);
+	part_params(s, s->part_load, theirs->cc);
+}
+
+static void finish(struct session *s)
+{
+	struct proto_result theirs = {0};
+	struct weir_err e = {0};
+	int rc = (s->udp ? udp_exchange : tcp_exchange)(s, &theirs, &e);
+
+	if (!is_client(s)) /* for the log: the client knows by itself */
+		note_lowered(s);
 	if (rc >= 0) {
-		/* A native peer's own run says it all, and better. */
-		if (!s->ps->proto->lines)
-			measure_add_told(s->ms->run, &t, s->flows, s->plan->n, &theirs);
-		note_told(s, &theirs);
-		part_params(s, s->part_load, theirs.cc);
+		told(s, &theirs);
 	} else if (!s->gone && !(s->stopped && !is_client(s))) {
 		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_GONE, MODEL_NO_TIME,
 			      "no results from the peer: %s", e.msg);
@@ -641,6 +768,7 @@ static void session_fini(struct session *s)
 	hist_free(s->tcp_rtt[1]);
 	free(s->base);
 	free(s->last);
+	free(s->final);
 	free(s->flows);
 }
 
@@ -650,6 +778,7 @@ static int session_init(struct session *s, struct measure_session *ms, const cha
 
 	*s = (struct session){.ms = ms, .ps = ms->proto, .plan = plan, .load_name = name};
 	s->part_omit = s->part_load = MODEL_NO_PART;
+	s->udp = plan->n && plan->flows[0].transport == NET_UDP;
 	s->interval_ns = plan->interval_ns;
 	if (!s->interval_ns && ms->proto->role == PROTO_SERVER)
 		s->interval_ns = SERVER_INTERVAL_NS;

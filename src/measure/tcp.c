@@ -4,135 +4,24 @@
  * and each plan one session with whatever answers at HOST. All of it is one run.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "host/host.h"
 #include "measure/priv.h"
 
-#define BUSY_TRIES   5
-#define BUSY_WAIT_MS 300
-#define SHORT_RUN_S  1.0
-#define RATE_REACHED 0.95
-
 #define INTERVAL_MIN_NS (10 * NSEC_PER_MSEC)
-
-struct rate_arg {
-	uint64_t bps;
-	uint32_t burst;
-};
 
 struct tcp_cfg {
 	char *host, *proto, *bind, *bind_dev, *cc, *title;
 	int64_t port, parallel, mss, cport, tos, workers;
 	int64_t time_ns, omit_ns, interval_ns, timeout_ns;
 	uint64_t bytes, blocks, len, window, fq_rate;
-	struct rate_arg rate;
+	struct measure_rate rate;
 	bool reverse, bidir, each_way, nodelay, v4, v6, sendfile, msg_zerocopy, rx_trunc, pin;
 };
 
 /* ---- options ---------------------------------------------------------------------- */
-
-/* "RATE" or "RATE/BLOCKS", as iperf3 has it. */
-static int parse_rate(void *field, const char *arg, struct weir_err *e)
-{
-	struct rate_arg *r = field;
-	const char *slash = strchr(arg, '/');
-	char rate[64];
-	uint64_t burst = 0;
-
-	/* "bit/s" and the like also hold a slash: a burst is all digits. */
-	if (slash && slash[1] && strspn(slash + 1, "0123456789") == strlen(slash + 1)) {
-		if ((size_t)(slash - arg) >= sizeof(rate))
-			return err_set(e, WEIR_USAGE, EINVAL, "\"%.40s\" is not a rate", arg);
-		memcpy(rate, arg, (size_t)(slash - arg));
-		rate[slash - arg] = '\0';
-		burst = strtoull(slash + 1, NULL, 10);
-		if (burst < 1 || burst > 1000)
-			return err_set(e, WEIR_USAGE, ERANGE,
-				       "a burst of %s blocks; 1 to 1000 are allowed", slash + 1);
-		arg = rate;
-	}
-	r->burst = (uint32_t)burst;
-	return unit_parse_rate(arg, &r->bps, e);
-}
-
-static void rate_json(struct jw *w, const char *key, const void *field)
-{
-	const struct rate_arg *r = field;
-	char text[64];
-
-	if (!r->bps)
-		return;
-	if (r->burst)
-		snprintf(text, sizeof(text), "%llu/%u", (unsigned long long)r->bps, r->burst);
-	else
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)r->bps);
-	jw_str(w, key, text);
-}
-
-/* Code points by name, RFC 2474, 2597, 3246, 5865, 8622. */
-static const struct {
-	const char *name;
-	int dscp;
-} dscp_names[] = {
-	{"cs0", 0},   {"cs1", 8},   {"cs2", 16},  {"cs3", 24},  {"cs4", 32},  {"cs5", 40},
-	{"cs6", 48},  {"cs7", 56},  {"af11", 10}, {"af12", 12}, {"af13", 14}, {"af21", 18},
-	{"af22", 20}, {"af23", 22}, {"af31", 26}, {"af32", 28}, {"af33", 30}, {"af41", 34},
-	{"af42", 36}, {"af43", 38}, {"ef", 46},   {"va", 44},   {"le", 1},    {"be", 0},
-};
-
-static bool byte_value(const char *arg, long max, long *v)
-{
-	char *end;
-
-	*v = strtol(arg, &end, 0);
-	return end != arg && !*end && *v >= 0 && *v <= max;
-}
-
-static int parse_tos(void *field, const char *arg, struct weir_err *e)
-{
-	long v;
-
-	if (!byte_value(arg, 255, &v))
-		return err_set(e, WEIR_USAGE, EINVAL,
-			       "\"%.40s\" is not a TOS byte; use 0 to 255, 0x10, or --dscp ef",
-			       arg);
-	*(int64_t *)field = v;
-	return 0;
-}
-
-static int parse_dscp(void *field, const char *arg, struct weir_err *e)
-{
-	long v;
-
-	for (size_t i = 0; i < ARRAY_LEN(dscp_names); i++) {
-		if (!strcasecmp(dscp_names[i].name, arg)) {
-			*(int64_t *)field = dscp_names[i].dscp << 2;
-			return 0;
-		}
-	}
-	if (!byte_value(arg, 63, &v))
-		return err_set(e, WEIR_USAGE, EINVAL,
-			       "\"%.40s\" is not a code point; use 0 to 63 or a name such as ef, "
-			       "af41, cs1, le",
-			       arg);
-	*(int64_t *)field = v << 2;
-	return 0;
-}
-
-static void tos_json(struct jw *w, const char *key, const void *field)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%lld", (long long)*(const int64_t *)field);
-	/* --tos and --dscp share the field: one of them tells it. */
-	if (*(const int64_t *)field && !strcmp(key, "tos"))
-		jw_str(w, key, text);
-}
 
 #define F(field) offsetof(struct tcp_cfg, field)
 /* clang-format off */
@@ -146,15 +35,15 @@ static const struct opt opts[] = {
 	{.name = "reverse", .letter = 'R', .type = OPT_FLAG, .offset = F(reverse), .help = "the other end sends"},
 	{.name = "bidir", .type = OPT_FLAG, .offset = F(bidir), .help = "both directions at the same time"},
 	{.name = "each-way", .type = OPT_FLAG, .offset = F(each_way), .help = "one direction, then the other"},
-	{.name = "bitrate", .letter = 'b', .type = OPT_FUNC, .offset = F(rate), .metavar = "RATE[/N]", .help = "pace each flow at this rate (in bursts of N blocks)", .func = parse_rate, .func_json = rate_json},
+	{.name = "bitrate", .letter = 'b', .type = OPT_FUNC, .offset = F(rate), .metavar = "RATE[/N]", .help = "pace each flow at this rate (in bursts of N blocks)", .func = measure_parse_rate, .func_json = measure_rate_json},
 	{.name = "fq-rate", .type = OPT_RATE, .offset = F(fq_rate), .metavar = "RATE", .help = "let the kernel pace each flow (SO_MAX_PACING_RATE)"},
 	{.name = "window", .letter = 'w', .type = OPT_SIZE, .offset = F(window), .metavar = "SIZE", .help = "socket buffers of both ends; without it the kernel tunes them", .max = 512LL << 20},
 	{.name = "length", .letter = 'l', .type = OPT_SIZE, .offset = F(len), .metavar = "SIZE", .help = "bytes of one write or read", .max = 1LL << 20},
 	{.name = "set-mss", .letter = 'M', .type = OPT_INT, .offset = F(mss), .metavar = "N", .help = "maximum segment size", .min = 0, .max = 32767},
 	{.name = "no-delay", .letter = 'N', .type = OPT_FLAG, .offset = F(nodelay), .help = "send small writes at once (TCP_NODELAY)"},
 	{.name = "congestion", .letter = 'C', .type = OPT_STR, .offset = F(cc), .metavar = "ALGO", .help = "congestion control of both ends, such as cubic or bbr"},
-	{.name = "tos", .letter = 'S', .type = OPT_FUNC, .offset = F(tos), .metavar = "N", .help = "the traffic class byte", .func = parse_tos, .func_json = tos_json},
-	{.name = "dscp", .type = OPT_FUNC, .offset = F(tos), .metavar = "CODE", .help = "the traffic class by code point: ef, af41, cs1, le, 0 to 63", .func = parse_dscp, .func_json = tos_json},
+	{.name = "tos", .letter = 'S', .type = OPT_FUNC, .offset = F(tos), .metavar = "N", .help = "the traffic class byte", .func = measure_parse_tos, .func_json = measure_tos_json},
+	{.name = "dscp", .type = OPT_FUNC, .offset = F(tos), .metavar = "CODE", .help = "the traffic class by code point: ef, af41, cs1, le, 0 to 63", .func = measure_parse_dscp, .func_json = measure_tos_json},
 	{.name = "ipv4", .letter = '4', .type = OPT_FLAG, .offset = F(v4), .help = "IPv4 only"},
 	{.name = "ipv6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},
 	{.name = "bind", .letter = 'B', .type = OPT_STR, .offset = F(bind), .metavar = "ADDR", .help = "local address"},
@@ -269,151 +158,30 @@ static int make_plan(const struct tcp_cfg *c, bool up, bool down, struct flow_pl
 static void note_request(struct model_run *run, const struct tcp_cfg *c)
 {
 	struct tcp_cfg copy = *c;
-	const struct opt_set set = {.rows = opts, .n = ARRAY_LEN(opts), .cfg = &copy};
-	struct buf b = {0};
-	struct jw w = jw_init(&b);
 
-	jw_obj(&w, NULL);
-	opt_to_json(&set, 1, &w);
-	jw_end_obj(&w);
-	if (b.len && !b.failed)
-		run->request = model_run_str(run, b.data);
-	buf_fini(&b);
+	measure_note_request(run,
+			     &(struct opt_set){.rows = opts, .n = ARRAY_LEN(opts), .cfg = &copy});
 	run->title = model_run_str(run, c->title);
 	run->host[MODEL_FAR].name = model_run_str(run, c->host);
 }
 
-/* ---- one session ----------------------------------------------------------------------- */
-
-struct far_reader {
-	struct model_ndjson_reader *rd;
-	bool broken;
-	struct weir_err err;
-};
-
-static void far_line(void *arg, const char *line, size_t n)
+static struct measure_client client_of(const struct tcp_cfg *c)
 {
-	struct far_reader *f = arg;
-
-	if (!f->broken && model_ndjson_line(f->rd, line, n, &f->err) < 0)
-		f->broken = true;
-}
-
-static void note_peer(struct model_run *run, const struct proto_session *ps)
-{
-	struct model_host *far = &run->host[MODEL_FAR];
-
-	run->protocol = ps->proto->name;
-	far->tool = model_run_str(run, ps->peer.tool);
-	far->version = ps->peer.version[0] ? model_run_str(run, ps->peer.version) : NULL;
-	far->facts = ps->facts[0] ? model_run_str(run, ps->facts) : NULL;
-}
-
-static void merge_far(struct measure_ctx *ctx, struct far_reader *f, struct proto_session *ps)
-{
-	const struct model_run *far = model_ndjson_run(f->rd);
-	uint32_t part = (uint32_t)ctx->run->n_parts - 1;
-
-	if (f->broken)
-		measure_event(ctx->run, ctx->sink, part, WARN_PEER_FIGURE, MODEL_NO_TIME,
-			      "the far end's own report is not readable: %s", f->err.msg);
-	if (far && ctx->run->n_parts)
-		measure_merge_far(ctx->run, far, part, ps);
-}
-
-/* A server that has just ended one test may need a moment before the next. */
-static int dial(struct proto_session *ps, const struct tcp_cfg *c, bool again, struct weir_err *e)
-{
-	int rc = proto_dial(ps, c->proto, e);
-
-	for (int i = 0; again && i < BUSY_TRIES && (rc == -EBUSY || rc == -ECONNREFUSED); i++) {
-		struct pollfd p = {.fd = ps->stop_fd, .events = POLLIN};
-
-		if (poll(&p, 1, BUSY_WAIT_MS) > 0)
-			break;
-		if (e)
-			*e = (struct weir_err){0};
-		rc = proto_dial(ps, c->proto, e);
-	}
-	return rc;
-}
-
-static int one_session(struct measure_ctx *ctx, const struct tcp_cfg *c, struct flow_plan *plan,
-		       const char *name, int64_t start_ns, struct weir_err *e)
-{
-	bool first = !ctx->run->n_parts;
-	struct far_reader far = {.rd = model_ndjson_reader_new()};
-	struct net_sock_opts sock = {.bind_host = c->bind,
-				     .bind_dev = c->bind_dev,
-				     .family = c->v4   ? AF_INET
-					       : c->v6 ? AF_INET6
-						       : AF_UNSPEC};
-	struct proto_session ps = {.role = PROTO_CLIENT,
-				   .ctl_fd = -1,
-				   .stop_fd = ctx->stop_fd,
-				   .plan = plan,
-				   .host = c->host,
-				   .port = (uint16_t)c->port,
-				   .sock = &sock,
-				   .timeout_ns = c->timeout_ns,
-				   .cport = (uint16_t)c->cport,
-				   .psk = ctx->psk,
-				   .login = ctx->login,
-				   .on_line = far_line,
-				   .arg = &far};
-	struct measure_session ms = {.proto = &ps,
-				     .run = ctx->run,
-				     .sink = ctx->sink,
-				     .stop_fd = ctx->stop_fd,
-				     .run_start_ns = start_ns,
-				     .workers = (unsigned)c->workers,
-				     .begun = !first,
-				     .pin = c->pin};
-	int rc = far.rd ? 0 : -ENOMEM;
-
-	if (rc >= 0)
-		rc = dial(&ps, c, !first, e);
-	if (rc < 0)
-		goto out;
-	note_peer(ctx->run, &ps);
-	rc = measure_session_run(&ms, name, e);
-	if (rc >= 0 && ps.proto->lines)
-		merge_far(ctx, &far, &ps);
-	ps.proto->close(&ps);
-out:
-	proto_session_fini(&ps);
-	model_ndjson_reader_free(far.rd);
-	return rc;
+	return (struct measure_client){.host = c->host,
+				       .proto = c->proto,
+				       .bind = c->bind,
+				       .bind_dev = c->bind_dev,
+				       .family = c->v4   ? AF_INET
+						 : c->v6 ? AF_INET6
+							 : AF_UNSPEC,
+				       .port = c->port,
+				       .cport = c->cport,
+				       .workers = c->workers,
+				       .timeout_ns = c->timeout_ns,
+				       .pin = c->pin};
 }
 
 /* ---- the measurement ------------------------------------------------------------------- */
-
-static void note_rate(struct measure_ctx *ctx, const struct tcp_cfg *c)
-{
-	for (int dir = MODEL_UP; dir <= MODEL_DOWN && c->rate.bps; dir++) {
-		struct model_dims d = model_dims_with(DIMS_NONE, DIM_DIR, dir);
-		const struct model_summary *s =
-			model_find(ctx->run, "throughput.sent", STAT_VALUE, &d, true);
-		double want = (double)c->rate.bps * (double)c->parallel;
-		char got[32], asked[32];
-
-		if (!s || s->value >= want * RATE_REACHED)
-			continue;
-		unit_format(got, sizeof(got), s->value, UNIT_BPS, 3);
-		unit_format(asked, sizeof(asked), want, UNIT_BPS, 3);
-		measure_event(ctx->run, ctx->sink, s->part, WARN_RATE_SHORT, MODEL_NO_TIME,
-			      "%s: %s of %s", dir == MODEL_UP ? "up" : "down", got, asked);
-	}
-}
-
-static void note_short(struct measure_ctx *ctx)
-{
-	const struct model_summary *s = model_find(ctx->run, "duration", STAT_VALUE, NULL, true);
-
-	if (s && s->value < SHORT_RUN_S)
-		measure_event(ctx->run, ctx->sink, s->part, WARN_SHORT_RUN, MODEL_NO_TIME, "%.2f s",
-			      s->value);
-}
 
 /* The directions of each session, in order. */
 struct leg {
@@ -440,6 +208,7 @@ static bool cut_short(const struct model_run *run)
 static int tcp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
 {
 	const struct tcp_cfg *c = cfg;
+	const struct measure_client client = client_of(c);
 	int64_t start_ns = clk_mono_ns();
 	struct leg legs[2];
 	size_t n = legs_of(c, legs);
@@ -456,7 +225,7 @@ static int tcp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
 		rc = make_plan(c, legs[i].up, legs[i].down, &plan, e);
 		if (rc < 0)
 			break;
-		rc = one_session(ctx, c, &plan, legs[i].name, start_ns, e);
+		rc = measure_client_run(ctx, &client, &plan, legs[i].name, start_ns, e);
 		flow_plan_fini(&plan);
 	}
 	if (rc < 0) {
@@ -465,8 +234,8 @@ static int tcp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
 		if (!ctx->run->n_parts)
 			return rc;
 	}
-	note_short(ctx);
-	note_rate(ctx, c);
+	measure_note_short(ctx);
+	measure_note_rate(ctx, (double)c->rate.bps * (double)c->parallel);
 	host_judge(ctx->run);
 	ctx->sink->end(ctx->sink, ctx->run);
 	return rc;

@@ -100,6 +100,13 @@ enum model_warn_code {
 	WARN_FEWER_FLOWS, /* fewer flows than asked for */
 	WARN_STALL,       /* intervals without a byte */
 	WARN_CAP,         /* a server limit changed the request */
+	WARN_FRAGMENTED,  /* datagrams larger than the path MTU */
+	WARN_SOCKET_DROPS,
+	WARN_SEND_REFUSED, /* ENOBUFS, or no room for long */
+	WARN_SEND_FAILED,
+	WARN_FOREIGN,      /* datagrams of no test */
+	WARN_LOAD_DEFAULT, /* neither -b nor --find-rate */
+	WARN_UNCONFIRMED,  /* a search ended early */
 	WARN_OTHER,       /* read from a newer version's file; the text has its code */
 	WARN_MAX
 };

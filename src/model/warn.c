@@ -32,6 +32,13 @@ static const struct model_warn warns[WARN_MAX] = {
 	[WARN_FEWER_FLOWS] = {"fewer-flows", MODEL_WARN, "fewer flows ran than were asked for"},
 	[WARN_STALL] = {"stall", MODEL_WARN, "intervals without a byte"},
 	[WARN_CAP] = {"server-limit", MODEL_NOTE, "a limit of the server changed the request"},
+	[WARN_FRAGMENTED] = {"fragmented", MODEL_WARN, "datagrams are larger than the path takes in one piece"},
+	[WARN_SOCKET_DROPS] = {"socket-drops", MODEL_WARN, "datagrams were dropped at the receiver's socket, not on the path"},
+	[WARN_SEND_REFUSED] = {"send-refused", MODEL_WARN, "the sender's queue was full"},
+	[WARN_SEND_FAILED] = {"send-failed", MODEL_WARN, "a flow could not send to its end"},
+	[WARN_FOREIGN] = {"foreign", MODEL_NOTE, "datagrams that are not of this test came and were left out"},
+	[WARN_LOAD_DEFAULT] = {"load-default", MODEL_NOTE, "the offered load was the default; capacity was not measured"},
+	[WARN_UNCONFIRMED] = {"unconfirmed", MODEL_WARN, "the search ended before its result was confirmed"},
 	[WARN_OTHER] = {"other", MODEL_WARN, "a warning that this version does not know"},
 };
 /* clang-format on */

@@ -100,6 +100,16 @@ int proto_fds_new(struct proto_session *s, size_t n, struct weir_err *e)
 	return 0;
 }
 
+int proto_cport(const struct proto_session *s, size_t i, struct net_sock_opts *o,
+		struct weir_err *e)
+{
+	if (s->cport && s->cport + i > UINT16_MAX)
+		return err_set(e, WEIR_USAGE, ERANGE, "local port %zu of flow %zu is over 65535",
+			       s->cport + i, i + 1);
+	o->bind_port = s->cport ? (uint16_t)(s->cport + i) : 0;
+	return 0;
+}
+
 int proto_data_open(struct proto_session *s, size_t i, const void *tail, size_t n_tail,
 		    struct weir_err *e)
 {
@@ -107,12 +117,10 @@ int proto_data_open(struct proto_session *s, size_t i, const void *tail, size_t 
 	struct net_sock_opts o = s->sock ? *s->sock : (struct net_sock_opts){0};
 	const struct flow_spec *spec = &s->plan->flows[i];
 	int64_t idle = proto_idle_ns(s);
-	int fd, ret;
+	int fd, ret = proto_cport(s, i, &o, e);
 
-	if (s->cport && s->cport + i > UINT16_MAX)
-		return err_set(e, WEIR_USAGE, ERANGE, "local port %zu of flow %zu is over 65535",
-			       s->cport + i, i + 1);
-	o.bind_port = s->cport ? (uint16_t)(s->cport + i) : 0;
+	if (ret < 0)
+		return ret;
 	fd = net_connect_tcp(&s->peer_addr, &o, spec, idle, e);
 	if (fd < 0) {
 		err_wrap(e, "data connection %zu of %zu", i + 1, s->plan->n);
@@ -154,6 +162,7 @@ int proto_data_take(struct proto_session *s, int64_t deadline_ns, struct weir_er
 
 		if (ret < 0)
 			return proto_read_err(s, ret, "waiting for its data connections", e);
+		proto_udp_answer(s);
 		fd = s->take_data(s->arg, slice < deadline_ns ? slice : deadline_ns);
 		if (fd >= 0)
 			return fd;

@@ -193,6 +193,7 @@ static int iperf3_connect(struct proto_session *s, struct weir_err *e)
 	int ret = want_state(s, ST_PARAM_EXCHANGE, deadline, s->stop_fd, "greeting it", e);
 
 	memcpy(s->peer.tool, "iperf3", sizeof("iperf3"));
+	proto_udp_lengths(s, s->plan);
 	if (ret == 0)
 		ret = send_params(s, e);
 	if (ret == 0)
@@ -201,7 +202,8 @@ static int iperf3_connect(struct proto_session *s, struct weir_err *e)
 	if (ret == 0)
 		ret = proto_fds_new(s, s->plan->n, e);
 	for (size_t i = 0; ret == 0 && i < s->plan->n; i++)
-		ret = proto_data_open(s, i, "", 0, e);
+		ret = s->plan->flows[i].transport == NET_UDP ? proto_udp_open(s, i, NULL, e)
+							     : proto_data_open(s, i, "", 0, e);
 	return ret;
 }
 
@@ -312,6 +314,16 @@ static int over_limits(const struct flow_plan *p, const struct proto_limits *lim
 			(unsigned long long)f->rate_bps, (unsigned long long)lim->rate_bps);
 		return IPERF3_E_RATE;
 	}
+	if (lim->no_udp && f->transport == NET_UDP) {
+		err_set(e, WEIR_LIMIT, EOPNOTSUPP, "UDP is not served here");
+		return IPERF3_E_PROTOCOL;
+	}
+	if (lim->udp_down_bps && f->transport == NET_UDP && down &&
+	    f->rate_bps > lim->udp_down_bps / down) {
+		err_set(e, WEIR_LIMIT, EDQUOT, "%llu bit/s a stream, at most %llu bit/s in all",
+			(unsigned long long)f->rate_bps, (unsigned long long)lim->udp_down_bps);
+		return IPERF3_E_RATE;
+	}
 	if (lim->window_total && total_window(p) > lim->window_total) {
 		err_set(e, WEIR_LIMIT, EDQUOT, "windows of %llu bytes, at most %llu",
 			(unsigned long long)total_window(p), (unsigned long long)lim->window_total);
@@ -327,8 +339,12 @@ static int over_limits(const struct flow_plan *p, const struct proto_limits *lim
 /* A sender here without a rate of its own keeps to the server's. */
 static void pace_down(struct flow_plan *p, const struct proto_limits *lim)
 {
+	size_t down = flow_plan_count(p, NET_DOWN);
 	uint64_t share = lim->rate_bps ? lim->rate_bps / p->n : 0;
 
+	if (proto_has_udp(p) && lim->udp_down_bps && down &&
+	    (!share || lim->udp_down_bps / down < share))
+		share = lim->udp_down_bps / down;
 	for (size_t i = 0; share && i < p->n; i++)
 		if (p->flows[i].dir == NET_DOWN && !p->flows[i].rate_bps)
 			p->flows[i].rate_bps = share;
@@ -382,10 +398,12 @@ static int iperf3_accept(struct proto_session *s, const struct proto_limits *lim
 		code = over_limits(s->plan, lim, e);
 		ret = code ? -EDQUOT : 0;
 	}
-	if (ret < 0)
+	if (ret < 0) {
 		put_error(s, code, 0);
-	else
-		pace_down(s->plan, lim);
+		return ret;
+	}
+	proto_udp_lengths(s, s->plan);
+	pace_down(s->plan, lim);
 	return ret;
 }
 
@@ -394,18 +412,15 @@ static int iperf3_streams(struct proto_session *s, struct weir_err *e)
 	int64_t deadline = proto_streams_deadline(s);
 	int ret = proto_fds_new(s, s->plan->n, e);
 
-	if (ret == 0) {
-		ret = s->expect_data(s->arg, s->plan->n);
-		if (ret < 0)
-			err_os(e, -ret, "expecting data connections");
-	}
+	if (ret == 0)
+		ret = proto_expect(s, NULL, e);
 	if (ret == 0)
 		ret = put_state(s, ST_CREATE_STREAMS, e);
 	for (size_t i = 0; ret == 0 && i < s->plan->n; i++) {
 		int fd = proto_data_take(s, deadline, e);
 
 		s->fds[i] = fd < 0 ? -1 : fd;
-		ret = fd < 0 ? fd : net_tcp_apply(fd, &s->plan->flows[i], e);
+		ret = fd < 0 ? fd : proto_apply(fd, &s->plan->flows[i], e);
 	}
 	s->expect_data(s->arg, 0);
 	if (ret < 0)
@@ -456,6 +471,31 @@ static int iperf3_on_control(struct proto_session *s, enum proto_event *ev, stru
 	return 0;
 }
 
+/* The client has said how many it sent: what is missing at the tail is lost, too. */
+static int send_results_whole(struct proto_session *s, const struct proto_result *mine,
+			      const struct proto_result *theirs, struct weir_err *e)
+{
+	struct proto_result r = *mine;
+	int ret;
+
+	r.flows = calloc(mine->n ? mine->n : 1, sizeof(*r.flows));
+	if (!r.flows)
+		return err_os(e, ENOMEM, "results");
+	for (size_t i = 0; i < mine->n; i++) {
+		struct proto_flow_result *f = &r.flows[i];
+		int64_t sent = i < theirs->n ? theirs->flows[i].packets : 0;
+
+		*f = mine->flows[i];
+		if (!f->udp || s->plan->flows[i].dir == NET_DOWN || sent <= f->packets)
+			continue;
+		f->lost += sent - f->packets;
+		f->packets = sent;
+	}
+	ret = send_results(s, &r, e);
+	free(r.flows);
+	return ret;
+}
+
 static int server_exchange(struct proto_session *s, const struct proto_result *mine,
 			   struct proto_result *theirs, struct weir_err *e)
 {
@@ -469,7 +509,7 @@ static int server_exchange(struct proto_session *s, const struct proto_result *m
 			put_error(s, IPERF3_E_RESULTS, 0);
 	}
 	if (ret == 0)
-		ret = send_results(s, mine, e);
+		ret = send_results_whole(s, mine, theirs, e);
 	if (ret == 0)
 		ret = put_state(s, ST_DISPLAY_RESULTS, e);
 	/* The client takes its time to print; its farewell or its end is all that is awaited. */

@@ -43,6 +43,7 @@ const struct proto_field iperf3_param_fields[] = {
 	{"udp_counters_64bit", PF_ONE, 0, P(udp_counters_64bit), 0, 1, "3.1", IPERF3_E_PARAMS,
 	 NULL},
 	{"zerocopy", PF_ONE, 0, P(zerocopy), 0, 1, "3.9", IPERF3_E_PARAMS, NULL},
+	{"dont_fragment", PF_ONE, 0, P(dont_fragment), 0, 1, "3.11", IPERF3_E_PARAMS, NULL},
 	{"skip_rx_copy", PF_ONE, 0, P(skip_rx_copy), 0, 1, "3.19", IPERF3_E_PARAMS, NULL},
 	{"authtoken", PF_NAME, 0, P(authtoken), 0, 0, "3.2", IPERF3_E_PARAMS, NULL},
 	{"client_version", PF_STR, PF_ALWAYS, P(client_version), 0, 0, "3.0", IPERF3_E_PARAMS,
@@ -55,7 +56,8 @@ static bool same_spec(const struct flow_spec *a, const struct flow_spec *b)
 	return a->transport == b->transport && a->rate_bps == b->rate_bps && a->burst == b->burst &&
 	       a->len == b->len && a->window == b->window && a->mss == b->mss && a->tos == b->tos &&
 	       a->nodelay == b->nodelay && a->rx_trunc == b->rx_trunc && a->tx == b->tx &&
-	       !strcmp(a->cc, b->cc) && a->fq_rate_bps == b->fq_rate_bps;
+	       !strcmp(a->cc, b->cc) && a->fq_rate_bps == b->fq_rate_bps &&
+	       a->counters_64bit == b->counters_64bit && a->dont_fragment == b->dont_fragment;
 }
 
 static int64_t whole_seconds(int64_t ns)
@@ -78,8 +80,6 @@ static int plan_fits(const struct flow_plan *p, struct weir_err *e)
 		return err_set(e, WEIR_USAGE, EINVAL,
 			       "%zu flows up and %zu down, but iperf3 needs as many each way", up,
 			       down);
-	if (p->flows[0].transport != NET_TCP)
-		return err_set(e, WEIR_USAGE, ENOTSUP, "only TCP is spoken to an iperf3 server");
 	for (size_t i = 1; i < p->n; i++)
 		if (!same_spec(&p->flows[0], &p->flows[i]))
 			return err_set(e, WEIR_USAGE, EINVAL,
@@ -125,12 +125,16 @@ int iperf3_params_put_token(const struct flow_plan *p, const char *token, struct
 			    struct weir_err *e)
 {
 	const struct flow_spec *f = p->flows;
-	struct iperf3_params v = {.tcp = true, .pacing_timer = 1000};
+	struct iperf3_params v = {.pacing_timer = 1000};
 	struct jw w = jw_init(out);
 	int ret = plan_fits(p, e);
 
 	if (ret < 0)
 		return ret;
+	v.udp = f->transport == NET_UDP;
+	v.tcp = !v.udp;
+	v.udp_counters_64bit = f->counters_64bit;
+	v.dont_fragment = f->dont_fragment;
 	v.omit = whole_seconds(p->omit_ns);
 	v.time = whole_seconds(p->duration_ns);
 	v.num = clamp_u64(p->bytes);
@@ -141,7 +145,7 @@ int iperf3_params_put_token(const struct flow_plan *p, const char *token, struct
 	v.mss = f->mss;
 	v.nodelay = f->nodelay;
 	v.window = clamp_u64(f->window);
-	v.len = f->len ? f->len : IPERF3_LEN_DEFAULT;
+	v.len = f->len ? f->len : v.udp ? NET_UDP_LEN : IPERF3_LEN_DEFAULT;
 	v.bandwidth = clamp_u64(f->rate_bps);
 	v.fqrate = clamp_u64(f->fq_rate_bps);
 	v.burst = f->burst;
@@ -193,10 +197,10 @@ int iperf3_params_plan(const struct iperf3_params *p, struct flow_plan *plan, in
 		       struct weir_err *e)
 {
 	struct flow_spec f = {
-		.transport = NET_TCP,
+		.transport = p->udp ? NET_UDP : NET_TCP,
 		.rate_bps = (uint64_t)p->bandwidth,
 		.burst = p->bandwidth ? (uint32_t)p->burst : 0,
-		.len = p->len ? (uint32_t)p->len : IPERF3_LEN_DEFAULT,
+		.len = p->len || p->udp ? (uint32_t)p->len : IPERF3_LEN_DEFAULT,
 		.window = (uint64_t)p->window,
 		.mss = (uint32_t)p->mss,
 		.tos = (uint8_t)p->tos,
@@ -204,6 +208,8 @@ int iperf3_params_plan(const struct iperf3_params *p, struct flow_plan *plan, in
 		.rx_trunc = p->skip_rx_copy,
 		.tx = p->zerocopy ? NET_TX_SENDFILE : NET_TX_WRITE,
 		.fq_rate_bps = (uint64_t)p->fqrate,
+		.counters_64bit = p->udp_counters_64bit,
+		.dont_fragment = p->dont_fragment,
 	};
 	size_t n = (size_t)p->parallel;
 	int ret;
@@ -215,8 +221,14 @@ int iperf3_params_plan(const struct iperf3_params *p, struct flow_plan *plan, in
 	if (p->num && p->blockcount)
 		return err_set(e, WEIR_PEER, EINVAL, "bytes and blocks both end the test");
 	*code = IPERF3_E_PROTOCOL;
-	if (p->udp || p->sctp)
-		return err_set(e, WEIR_PEER, ENOTSUP, "%s is not served", p->udp ? "UDP" : "SCTP");
+	if (p->sctp)
+		return err_set(e, WEIR_PEER, ENOTSUP, "SCTP is not served");
+	*code = IPERF3_E_UDP_BLOCK;
+	if (p->udp && p->len && (p->len < NET_UDP_LEN_MIN || p->len > NET_UDP_LEN_MAX))
+		return err_set(e, WEIR_PEER, ERANGE, "datagrams of %lld bytes; %d to %d are taken",
+			       (long long)p->len, NET_UDP_LEN_MIN, NET_UDP_LEN_MAX);
+	if (p->udp)
+		f.tx = NET_TX_WRITE;
 	*code = IPERF3_E_PARAMS;
 	/* An unknown congestion control is a warning to iperf3's server: the default is used. */
 	if (net_cc_available(p->congestion))
@@ -305,6 +317,13 @@ static void stream_put(struct jw *w, const struct flow_plan *p, enum net_dir sen
 		s.end_time = r->flows[i].seconds > 0 ? r->flows[i].seconds : 0;
 		if (p->flows[i].dir == sender && r->flows[i].retransmits >= 0)
 			s.retransmits = r->flows[i].retransmits;
+		if (r->flows[i].udp) {
+			s.jitter = r->flows[i].jitter;
+			s.errors = r->flows[i].lost;
+			s.packets = r->flows[i].packets;
+			s.omitted_errors = r->flows[i].omitted_lost;
+			s.omitted_packets = r->flows[i].omitted_packets;
+		}
 	}
 	jw_obj(w, NULL);
 	proto_fields_put(w, stream_fields, ARRAY_LEN(stream_fields), &s);
@@ -333,10 +352,19 @@ int iperf3_results_put(const struct flow_plan *p, enum net_dir sender, const str
 	return out->failed ? -ENOMEM : 0;
 }
 
+/* What cannot be (3.12 and its like print huge numbers) stays unknown. */
+static bool udp_plausible(const struct iperf3_stream *s)
+{
+	return s->packets >= 0 && s->errors >= 0 && s->errors <= s->packets &&
+	       s->omitted_packets >= -1 && s->omitted_packets <= s->packets &&
+	       s->omitted_errors >= -1 && s->omitted_errors <= s->errors && s->jitter < 1e6;
+}
+
 static int stream_get(const struct js *v, struct proto_result *r, bool *seen, struct weir_err *e)
 {
 	const struct proto_field *bad = NULL;
-	struct iperf3_stream s = {.retransmits = -1};
+	/* Before 3.14, what was omitted is not told. */
+	struct iperf3_stream s = {.retransmits = -1, .omitted_errors = -1, .omitted_packets = -1};
 	int ret =
 		proto_fields_get(v, stream_fields, ARRAY_LEN(stream_fields), &s, PF_LENIENT, &bad);
 	size_t i;
@@ -349,6 +377,14 @@ static int stream_get(const struct js *v, struct proto_result *r, bool *seen, st
 		return 0; /* a stream of nobody: nothing to lose */
 	r->flows[i] = (struct proto_flow_result){
 		.bytes = (uint64_t)s.bytes, .retransmits = s.retransmits, .seconds = s.end_time};
+	if (udp_plausible(&s)) {
+		r->flows[i].udp = true;
+		r->flows[i].packets = s.packets;
+		r->flows[i].lost = s.errors;
+		r->flows[i].omitted_packets = s.omitted_packets;
+		r->flows[i].omitted_lost = s.omitted_errors;
+		r->flows[i].jitter = s.jitter;
+	}
 	seen[i] = true;
 	return 0;
 }

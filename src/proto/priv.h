@@ -72,12 +72,29 @@ int proto_fds_new(struct proto_session *s, size_t n, struct weir_err *e);
 #define PROTO_TAIL_MAX 8
 int proto_data_open(struct proto_session *s, size_t i, const void *tail, size_t n_tail,
 		    struct weir_err *e);
+/* The local port of flow i into o, from s->cport. */
+int proto_cport(const struct proto_session *s, size_t i, struct net_sock_opts *o,
+		struct weir_err *e);
 /* Server: until when all data connections must be there. */
 int64_t proto_streams_deadline(const struct proto_session *s);
 /* Server: the next data connection, given up when the control connection dies. */
 int proto_data_take(struct proto_session *s, int64_t deadline_ns, struct weir_err *e);
 /* What fits now, without waiting and without SIGPIPE. */
 void proto_say_bytes(int fd, const void *p, size_t n);
+
+/* ---- UDP flows (udp.c) --------------------------------------------------------------- */
+
+bool proto_has_udp(const struct flow_plan *p);
+/* UDP flows without a length get that of the control connection's segments. */
+void proto_udp_lengths(const struct proto_session *s, struct flow_plan *p);
+/* Client: flow i's socket, its hello answered. token NULL: iperf3's hello. */
+int proto_udp_open(struct proto_session *s, size_t i, const uint8_t *token, struct weir_err *e);
+/* Server: hellos that come again on sockets that are paired already get their answer again. */
+void proto_udp_answer(const struct proto_session *s);
+/* Server: the next n flows of the plan are expected, by TCP or by UDP. */
+int proto_expect(struct proto_session *s, const uint8_t *token, struct weir_err *e);
+/* Server: flow i's options on the socket that was taken for it. */
+int proto_apply(int fd, const struct flow_spec *spec, struct weir_err *e);
 
 /* ---- digests, keyed hash, RSA (crypto.c) ----------------------------------------- */
 
@@ -141,6 +158,7 @@ enum iperf3_error { /* the numbers of iperf3 that this end sends */
 		    IPERF3_E_OMIT = 12,
 		    IPERF3_E_BURST = 15,
 		    IPERF3_E_END = 16,
+		    IPERF3_E_UDP_BLOCK = 20,
 		    IPERF3_E_TOS = 21,
 		    IPERF3_E_DIRECTIONS = 25,
 		    IPERF3_E_RATE = 27,
@@ -155,7 +173,7 @@ enum iperf3_error { /* the numbers of iperf3 that this end sends */
 
 struct iperf3_params {
 	bool tcp, udp, sctp, nodelay, reverse, bidirectional;
-	bool get_server_output, udp_counters_64bit, zerocopy, skip_rx_copy;
+	bool get_server_output, udp_counters_64bit, zerocopy, skip_rx_copy, dont_fragment;
 	int64_t omit, time, num, blockcount, mss, parallel, window, len, bandwidth, fqrate;
 	int64_t pacing_timer, burst, tos;
 	char title[256], congestion[16], client_version[64];

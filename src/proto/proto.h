@@ -17,6 +17,9 @@
 
 #define PROTO_PORT             5201
 #define PROTO_COOKIE_LEN       37 /* 36 characters and a NUL: iperf3's, and ours on the same port */
+#define PROTO_TOKEN_LEN        16 /* of a native UDP hello */
+#define PROTO_HELLO_MAX        20 /* bytes of the longest UDP hello */
+#define PROTO_ANSWER_LEN       4
 #define PROTO_RESULTS_BASE     ((size_t)1 << 20)
 #define PROTO_RESULTS_PER_FLOW ((size_t)1 << 10)
 
@@ -28,6 +31,12 @@ struct proto_flow_result {
 	uint64_t bytes;
 	int64_t retransmits; /* -1 = unknown */
 	double seconds;      /* measured period at that end; 0 = unknown */
+	/* UDP, of the whole stream: a sender's own count, or the highest number that a receiver
+	 * has seen; datagrams missing below that. */
+	bool udp; /* these are known */
+	int64_t packets, lost;
+	int64_t omitted_packets, omitted_lost; /* of these, in the warm-up; -1 = not told */
+	double jitter;                         /* s */
 };
 struct proto_result {
 	double cpu_total, cpu_user, cpu_system; /* ratio of one core; < 0 = unknown */
@@ -57,6 +66,8 @@ struct proto_limits {          /* of a server; 0 = none */
 	int64_t duration_ns;   /* omit + duration; also forbids endless tests */
 	uint64_t rate_bps;     /* per test */
 	uint64_t window_total; /* sum of windows over flows */
+	uint64_t udp_down_bps; /* UDP towards the client, per test */
+	bool no_udp;           /* there is no UDP socket to serve it */
 	bool no_high_dscp;     /* CS6 and CS7 refused (--public) */
 };
 
@@ -103,6 +114,10 @@ struct proto_session {
 	int (*take_data)(void *arg, int64_t deadline_ns);
 	/* server: tells the front that n data sockets are expected (0 = no more) */
 	int (*expect_data)(void *arg, size_t n);
+	/* server: the same for n UDP flows. token NULL: hellos are told apart by address alone, and
+	 * the call waits for this test's turn among those of the same address, until the deadline.
+	 * Their sockets are connected and answered when they come. NULL = no UDP here. */
+	int (*expect_udp)(void *arg, size_t n, const uint8_t *token, int64_t deadline_ns);
 	const char *server_facts; /* JSON object of this host for the peer, or NULL; both roles */
 	/* both, native only: a line of the far end's run (NDJSON without newline) */
 	void (*on_line)(void *arg, const char *line, size_t n);
@@ -110,9 +125,10 @@ struct proto_session {
 	char lowered[160]; /* native, both roles: what the server's limits cut; "" = nothing */
 	const uint64_t *far_sent; /* native server, from PROTO_EV_END on: bytes that the client
 				   * sent on each flow, plan order; NULL = not told */
-	bool lines_cut;           /* native: lines over the bound were left out */
-	bool error_told;          /* server: the peer has heard what failed */
-	void *state;              /* the protocol's own; freed by ->close */
+	const struct proto_result *far_result; /* the whole of what it sent; NULL = not told */
+	bool lines_cut;                        /* native: lines over the bound were left out */
+	bool error_told;                       /* server: the peer has heard what failed */
+	void *state;                           /* the protocol's own; freed by ->close */
 };
 
 struct proto {
@@ -145,6 +161,16 @@ struct proto {
 	void (*say)(struct proto_session *s, enum proto_say what);
 	void (*close)(struct proto_session *s);
 };
+
+/*
+ * The first datagram of a UDP flow (udp.c): one of iperf3's four values of 4 bytes, or the native
+ * mark with the token of a test. An answer is never longer than the hello.
+ */
+struct proto_hello {
+	uint8_t answer[PROTO_ANSWER_LEN]; /* in the client's own form */
+	const uint8_t *token;             /* PROTO_TOKEN_LEN bytes of the datagram, or NULL */
+};
+bool proto_hello_read(const uint8_t *p, size_t n, struct proto_hello *h);
 
 const struct proto *proto_find(const char *name);
 const struct proto *proto_at(size_t i); /* table order is the order of sniffing */

@@ -36,6 +36,7 @@ static void take_sent(struct proto_session *s, const struct js *root)
 		if (s->plan->flows[i].dir == NET_UP)
 			st->far_bytes[i] = st->far_sent.flows[i].bytes;
 	s->far_sent = st->far_bytes;
+	s->far_result = &st->far_sent;
 }
 
 static enum proto_event event_of(struct proto_session *s, const struct weir_msg *m,
@@ -238,6 +239,7 @@ static void weir_close(struct proto_session *s)
 	}
 	s->state = NULL;
 	s->far_sent = NULL;
+	s->far_result = NULL;
 	net_close_gently(s->ctl_fd, CLOSE_NS);
 	s->ctl_fd = -1;
 }

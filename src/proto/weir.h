@@ -65,10 +65,13 @@ int weir_request_put(const struct weir_request *r, const struct flow_plan *p, co
 int weir_request_get(const struct js *msg, struct weir_request *r, struct flow_plan *p,
 		     struct weir_err *e);
 
-struct weir_ok { /* what holds, after the server's limits */
-	uint64_t up, down, rate_bps;
+struct weir_ok {                                   /* what holds, after the server's limits */
+	uint64_t up, down, rate_bps, udp_down_bps; /* rates: of each flow */
 	int64_t duration_ns;
+	char udp_token[2 * PROTO_TOKEN_LEN + 1]; /* hex; "" without UDP flows */
 };
+void weir_token_new(char hex[2 * PROTO_TOKEN_LEN + 1]);
+int weir_token_bytes(const char *hex, uint8_t token[PROTO_TOKEN_LEN]);
 void weir_ok_put(const struct weir_ok *ok, const char *facts, struct buf *out);
 int weir_ok_get(const struct js *msg, struct weir_ok *ok, struct weir_err *e);
 /* facts member as compact text, "" when absent or too long. */

@@ -73,7 +73,20 @@ static int read_ok(struct proto_session *s, int64_t deadline, struct weir_err *e
 		ret = weir_check_proof(s, &line, deadline, e);
 	if (ret == 0)
 		ret = weir_apply_ok(s, &ok, e);
+	weir_state_of(s)->ok = ok;
 	buf_fini(&line);
+	return ret;
+}
+
+static int open_udp_flows(struct proto_session *s, struct weir_err *e)
+{
+	uint8_t token[PROTO_TOKEN_LEN];
+	int ret = weir_token_bytes(weir_state_of(s)->ok.udp_token, token);
+
+	if (ret < 0)
+		return err_set(e, WEIR_PEER, EPROTO, "its answer has no token for UDP flows");
+	for (size_t i = 0; ret == 0 && i < s->plan->n; i++)
+		ret = proto_udp_open(s, i, token, e);
 	return ret;
 }
 
@@ -81,6 +94,8 @@ static int open_flows(struct proto_session *s, struct weir_err *e)
 {
 	int ret = proto_fds_new(s, s->plan->n, e);
 
+	if (ret == 0 && proto_has_udp(s->plan))
+		return open_udp_flows(s, e);
 	for (size_t i = 0; ret == 0 && i < s->plan->n; i++) {
 		uint8_t index[2] = {(uint8_t)(i >> 8), (uint8_t)i};
 
@@ -96,6 +111,7 @@ int weir_connect(struct proto_session *s, struct weir_err *e)
 
 	if (ret == 0)
 		ret = read_hello(s, deadline, e);
+	proto_udp_lengths(s, s->plan);
 	if (ret == 0)
 		ret = send_request(s, e);
 	if (ret == 0)

@@ -106,6 +106,8 @@ void weir_hello_put(const struct weir_hello *h, struct buf *out)
 	jw_arr(&w, "caps");
 	for (size_t i = 0; i < ARRAY_LEN(caps); i++)
 		jw_str(&w, NULL, caps[i]);
+	if (h->udp)
+		jw_str(&w, NULL, "udp");
 	jw_end_arr(&w);
 	jw_end_obj(&w);
 }
@@ -194,6 +196,10 @@ const struct proto_field weir_spec_fields[] = {
 	{"tx", PF_ENUM, 0, F(tx), 0, 0, "0.1.0", 0, tx_names},
 	{"cc", PF_NAME, 0, F(cc), 0, 0, "0.1.0", 0, NULL},
 	{"fq_rate_bps", PF_UINT, 0, F(fq_rate_bps), 0, BIG, "0.1.0", 0, NULL},
+	{"counters_64bit", PF_TRUE, 0, F(counters_64bit), 0, 1, "0.2.0", 0, NULL},
+	{"no_offload", PF_TRUE, 0, F(no_offload), 0, 1, "0.2.0", 0, NULL},
+	{"dont_fragment", PF_TRUE, 0, F(dont_fragment), 0, 1, "0.2.0", 0, NULL},
+	{"spin", PF_TRUE, 0, F(spin), 0, 1, "0.2.0", 0, NULL},
 };
 const size_t weir_n_spec_fields = ARRAY_LEN(weir_spec_fields);
 
@@ -323,7 +329,35 @@ static const struct proto_field ok_fields[] = {
 	{"flows_down", PF_UINT, PF_ALWAYS | PF_REQUIRED, O(down), 0, FLOW_MAX, "0.1.0", 0, NULL},
 	{"duration_ns", PF_INT, PF_ALWAYS | PF_REQUIRED, O(duration_ns), 0, BIG, "0.1.0", 0, NULL},
 	{"rate_bps", PF_UINT, 0, O(rate_bps), 0, BIG, "0.1.0", 0, NULL},
+	{"udp_down_bps", PF_UINT, 0, O(udp_down_bps), 0, BIG, "0.2.0", 0, NULL},
+	{"udp_token", PF_NAME, 0, O(udp_token), 0, 0, "0.2.0", 0, NULL},
 };
+
+void weir_token_new(char hex[2 * PROTO_TOKEN_LEN + 1])
+{
+	uint8_t r[PROTO_TOKEN_LEN];
+
+	clk_random(r, sizeof(r));
+	for (size_t i = 0; i < sizeof(r); i++)
+		snprintf(hex + 2 * i, 3, "%02x", r[i]);
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int weir_token_bytes(const char *hex, uint8_t token[PROTO_TOKEN_LEN])
+{
+	for (size_t i = 0; i < PROTO_TOKEN_LEN; i++) {
+		int hi = hex_digit(hex[2 * i]), lo = hi < 0 ? -1 : hex_digit(hex[2 * i + 1]);
+
+		if (lo < 0)
+			return -EPROTO;
+		token[i] = (uint8_t)(hi << 4 | lo);
+	}
+	return hex[2 * PROTO_TOKEN_LEN] ? -EPROTO : 0;
+}
 
 void weir_ok_put(const struct weir_ok *ok, const char *facts, struct buf *out)
 {
@@ -452,6 +486,12 @@ static const struct proto_field flow_fields[] = {
 	{"bytes", PF_UINT, PF_ALWAYS | PF_REQUIRED, RF(bytes), 0, BIG, "0.1.0", 0, NULL},
 	{"retransmits", PF_INT, PF_ALWAYS, RF(retransmits), -1, BIG, "0.1.0", 0, NULL},
 	{"seconds", PF_REAL, PF_ALWAYS, RF(seconds), 0, 1000000000, "0.1.0", 0, NULL},
+	{"udp", PF_TRUE, 0, RF(udp), 0, 1, "0.2.0", 0, NULL},
+	{"packets", PF_INT, 0, RF(packets), 0, BIG, "0.2.0", 0, NULL},
+	{"lost", PF_INT, 0, RF(lost), 0, BIG, "0.2.0", 0, NULL},
+	{"omitted_packets", PF_INT, 0, RF(omitted_packets), 0, BIG, "0.2.0", 0, NULL},
+	{"omitted_lost", PF_INT, 0, RF(omitted_lost), 0, BIG, "0.2.0", 0, NULL},
+	{"jitter", PF_REAL, 0, RF(jitter), 0, 1000000, "0.2.0", 0, NULL},
 };
 
 void weir_result_put(const struct proto_result *r, struct buf *out)

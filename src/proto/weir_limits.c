@@ -23,13 +23,19 @@ static bool wants_more(const struct flow_spec *f, uint64_t rate_bps)
 	return rate_bps && (!f->rate_bps || f->rate_bps > rate_bps);
 }
 
+/* Of two bounds that may be absent (0). */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
 /* Both ends make the same of a request this way; `lowered` says what it was. */
 int weir_apply_ok(struct proto_session *s, const struct weir_ok *ok, struct weir_err *e)
 {
 	struct flow_plan *p = s->plan;
 	size_t up = flow_plan_count(p, NET_UP), down = flow_plan_count(p, NET_DOWN);
 	struct buf b = {.max = sizeof(s->lowered)};
-	bool paced = false;
+	uint64_t paced = 0;
 
 	if (ok->up > up || ok->down > down || ok->duration_ns > p->duration_ns ||
 	    ok->up + ok->down == 0 || (p->duration_ns && !ok->duration_ns))
@@ -42,13 +48,16 @@ int weir_apply_ok(struct proto_session *s, const struct weir_ok *ok, struct weir
 	keep_flows(p, ok->up, ok->down);
 	p->duration_ns = ok->duration_ns;
 	for (size_t i = 0; i < p->n; i++) {
-		if (!wants_more(&p->flows[i], ok->rate_bps))
+		struct flow_spec *f = &p->flows[i];
+		bool udp_down = f->dir == NET_DOWN && f->transport == NET_UDP;
+		uint64_t most = udp_down ? least(ok->rate_bps, ok->udp_down_bps) : ok->rate_bps;
+
+		if (!wants_more(f, most))
 			continue;
-		p->flows[i].rate_bps = ok->rate_bps;
-		paced = true;
+		f->rate_bps = paced = most;
 	}
 	if (paced)
-		buf_printf(&b, "at most %llu bit/s a flow, ", (unsigned long long)ok->rate_bps);
+		buf_printf(&b, "at most %llu bit/s a flow, ", (unsigned long long)paced);
 	if (b.len > 2 && !b.failed)
 		snprintf(s->lowered, sizeof(s->lowered), "%.*s", (int)(b.len - 2), b.data);
 	buf_fini(&b);
@@ -62,8 +71,11 @@ int weir_check_limits(const struct flow_plan *p, const struct proto_limits *lim,
 
 	for (size_t i = 0; i < p->n; i++) {
 		windows += p->flows[i].window;
-		if (p->flows[i].transport != NET_TCP)
-			return err_set(e, WEIR_LIMIT, EOPNOTSUPP, "UDP is not served");
+		if (p->flows[i].transport == NET_UDP && lim->no_udp)
+			return err_set(e, WEIR_LIMIT, EOPNOTSUPP, "UDP is not served here");
+		if (p->flows[i].transport != p->flows[0].transport)
+			return err_set(e, WEIR_LIMIT, EOPNOTSUPP,
+				       "TCP and UDP in one test are not served");
 		if (lim->no_high_dscp && p->flows[i].tos >= 0xc0)
 			return err_set(e, WEIR_LIMIT, EDQUOT,
 				       "this server does not take DSCP CS6 and CS7");
@@ -98,5 +110,10 @@ struct weir_ok weir_agree(const struct flow_plan *p, const struct proto_limits *
 		ok.rate_bps = lim->rate_bps / (ok.up + ok.down);
 	if (lim->rate_bps && ok.rate_bps < RATE_MIN_BPS)
 		ok.rate_bps = RATE_MIN_BPS;
+	if (!proto_has_udp(p))
+		return ok;
+	weir_token_new(ok.udp_token);
+	if (lim->udp_down_bps && ok.down)
+		ok.udp_down_bps = lim->udp_down_bps / ok.down;
 	return ok;
 }

@@ -12,10 +12,13 @@
 #include "proto/weir.h"
 
 #define PROTO_VERSION 1
+#define HELLO_LOOK_NS (50 * NSEC_PER_MSEC)
 
-static int send_hello(struct proto_session *s, struct weir_err *e)
+static int send_hello(struct proto_session *s, const struct proto_limits *lim, struct weir_err *e)
 {
-	struct weir_hello h = {.proto = PROTO_VERSION, .auth = s->psk != NULL};
+	struct weir_hello h = {.proto = PROTO_VERSION,
+			       .auth = s->psk != NULL,
+			       .udp = s->expect_udp && !lim->no_udp};
 	struct buf b = {0};
 
 	snprintf(h.version, sizeof(h.version), "%s", weir_version);
@@ -59,7 +62,7 @@ int weir_accept(struct proto_session *s, const struct proto_limits *lim, struct 
 
 	if (ret < 0)
 		return ret;
-	ret = send_hello(s, &mine);
+	ret = send_hello(s, lim, &mine);
 	if (ret == 0)
 		ret = read_request(s, &mine);
 	if (ret == 0)
@@ -67,6 +70,7 @@ int weir_accept(struct proto_session *s, const struct proto_limits *lim, struct 
 	if (ret == 0) {
 		weir_state_of(s)->ok = weir_agree(s->plan, lim);
 		ret = weir_apply_ok(s, &weir_state_of(s)->ok, &mine);
+		proto_udp_lengths(s, s->plan);
 	}
 	if (ret < 0)
 		weir_put_error(s, ret, &mine);
@@ -95,13 +99,26 @@ static int place_flow(struct proto_session *s, int fd, int64_t deadline, struct 
 	return ret;
 }
 
+/* The client opens its UDP flows one after the other. */
+static int place_udp(struct proto_session *s, size_t i, int fd, struct weir_err *e)
+{
+	int ret = proto_apply(fd, &s->plan->flows[i], e);
+
+	if (ret == 0)
+		s->fds[i] = fd;
+	return ret;
+}
+
 static int take_flows(struct proto_session *s, struct weir_err *e)
 {
 	int64_t deadline = proto_streams_deadline(s);
+	bool udp = proto_has_udp(s->plan);
 
 	for (size_t i = 0; i < s->plan->n; i++) {
 		int fd = proto_data_take(s, deadline, e);
-		int ret = fd < 0 ? fd : place_flow(s, fd, deadline, e);
+		int ret = fd < 0 ? fd
+			  : udp  ? place_udp(s, i, fd, e)
+				 : place_flow(s, fd, deadline, e);
 
 		if (ret < 0) {
 			if (fd >= 0)
@@ -126,13 +143,13 @@ static int send_ok(struct proto_session *s, struct weir_err *e)
 int weir_streams(struct proto_session *s, struct weir_err *e)
 {
 	struct weir_err mine = {0};
+	uint8_t token[PROTO_TOKEN_LEN];
 	int ret = proto_fds_new(s, s->plan->n, &mine);
 
-	if (ret == 0) {
-		ret = s->expect_data(s->arg, s->plan->n);
-		if (ret < 0)
-			err_os(&mine, -ret, "expecting data connections");
-	}
+	if (ret == 0)
+		ret = proto_expect(
+			s, weir_token_bytes(weir_state_of(s)->ok.udp_token, token) ? NULL : token,
+			&mine);
 	if (ret == 0)
 		ret = send_ok(s, &mine);
 	if (ret == 0)
@@ -145,11 +162,26 @@ int weir_streams(struct proto_session *s, struct weir_err *e)
 	return ret;
 }
 
+/* Until the client speaks, its last hello may still lack its answer. */
+static void answer_hellos(struct proto_session *s)
+{
+	int64_t end = clk_mono_ns() + proto_idle_ns(s);
+	int ret = -ETIMEDOUT;
+
+	while (proto_has_udp(s->plan) && ret == -ETIMEDOUT && clk_mono_ns() < end) {
+		proto_udp_answer(s);
+		ret = net_wait_readable(s->ctl_fd, clk_mono_ns() + HELLO_LOOK_NS, s->stop_fd);
+	}
+}
+
 int weir_server_start(struct proto_session *s, struct weir_err *e)
 {
 	struct weir_go go;
 	struct weir_msg m = {0};
-	int ret = weir_want(s, "go", proto_deadline(s), s->stop_fd, &m, "waiting for its start", e);
+	int ret;
+
+	answer_hellos(s);
+	ret = weir_want(s, "go", proto_deadline(s), s->stop_fd, &m, "waiting for its start", e);
 
 	if (ret < 0)
 		return ret;

@@ -25,6 +25,7 @@ static void session_open(struct proto_session *s, const struct serve_job *job,
 		.server_facts = job->cfg->facts,
 		.take_data = serve_feed_take,
 		.expect_data = serve_feed_expect,
+		.expect_udp = serve_feed_expect_udp,
 		.arg = feed,
 	};
 	memcpy(s->cookie, job->cookie, sizeof(s->cookie));

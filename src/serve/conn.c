@@ -95,7 +95,7 @@ static void hold(struct serve_front *f, struct serve_conn *c)
 
 static void give(struct serve_front *f, struct serve_conn *c, struct serve_test *t)
 {
-	int r = serve_test_give(f, t, c);
+	int r = serve_test_give(f, t, c->seq, c->fd);
 
 	if (r == -EAGAIN)
 		hold(f, c);

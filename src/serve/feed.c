@@ -2,7 +2,7 @@
 /*
  * Which data connection is which flow follows from the order in which they were accepted, but
  * their cookies may become complete in any order. So all of them are gathered first, sorted by
- * the number that the front gave at accept(), and only then handed out.
+ * the number that the front gave at accept(), and only then handed out. UDP flows are opened one after the other and handed out as they come.
  */
 #include "serve/priv.h"
 
@@ -10,24 +10,32 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+static int prepare(struct serve_feed *f, size_t n, bool udp)
+{
+	if (n > (size_t)2 * FLOW_MAX)
+		return -E2BIG;
+	serve_usual(f->nice);
+	if (!n)
+		return 0;
+	serve_feed_fini(f);
+	f->items = calloc(n, sizeof(*f->items));
+	if (!f->items)
+		return -ENOMEM;
+	f->expect = n;
+	f->udp = udp;
+	return 0;
+}
 
 int serve_feed_expect(void *arg, size_t n)
 {
 	struct serve_feed *f = arg;
 	struct serve_msg m = {.type = SERVE_MSG_EXPECT, .a = n};
+	int r = prepare(f, n, false);
 
-	if (n > (size_t)2 * FLOW_MAX)
-		return -E2BIG;
-	serve_usual(f->nice);
-	if (n) {
-		serve_feed_fini(f);
-		f->items = calloc(n, sizeof(*f->items));
-		if (!f->items)
-			return -ENOMEM;
-		f->expect = n;
-	}
-	return serve_chan_send(f->chan, &m, -1);
+	return r < 0 ? r : serve_chan_send(f->chan, &m, -1);
 }
 
 /* The client may give up or die while the others are waited for. */
@@ -60,10 +68,38 @@ static int gather_one(struct serve_feed *f, int64_t deadline_ns)
 	r = serve_chan_recv(f->chan, &m, &fd);
 	if (r <= 0)
 		return r == 0 ? -EPIPE : r;
+	if (m.type == SERVE_MSG_TURN && f->udp) /* others waited for too long */
+		return -ETIME;
 	if (m.type != SERVE_MSG_DATA || fd < 0)
 		return -EPROTO;
 	f->items[f->got++] = (struct serve_feed_item){m.a, fd};
 	return 0;
+}
+
+/* Behind one address, one test after the other is set up: the front says when. */
+int serve_feed_expect_udp(void *arg, size_t n, const uint8_t *token, int64_t deadline_ns)
+{
+	struct serve_feed *f = arg;
+	struct serve_msg m = {.type = SERVE_MSG_HELLOS, .a = n};
+	int r = prepare(f, n, true);
+
+	if (r < 0)
+		return r;
+	if (token) {
+		m.len = PROTO_TOKEN_LEN;
+		memcpy(m.text, token, PROTO_TOKEN_LEN);
+	}
+	r = serve_chan_send(f->chan, &m, -1);
+	while (r == 0)
+		r = wait_one(f, deadline_ns);
+	if (r < 0)
+		return r;
+	r = serve_chan_recv(f->chan, &m, NULL);
+	if (r <= 0)
+		return r == 0 ? -EPIPE : r;
+	if (m.type != SERVE_MSG_TURN)
+		return -EPROTO;
+	return m.a ? 0 : -EOPNOTSUPP;
 }
 
 static int by_seq(const void *a, const void *b)
@@ -90,8 +126,12 @@ static int gather_all(struct serve_feed *f, int64_t deadline_ns)
 int serve_feed_take(void *arg, int64_t deadline_ns)
 {
 	struct serve_feed *f = arg;
-	int fd, r = gather_all(f, deadline_ns);
+	int fd, r = 0;
 
+	if (!f->udp)
+		r = gather_all(f, deadline_ns);
+	while (r == 0 && f->udp && f->next == f->got && f->got < f->expect)
+		r = gather_one(f, deadline_ns);
 	if (r < 0)
 		return r;
 	if (f->next >= f->got)
@@ -109,4 +149,5 @@ void serve_feed_fini(struct serve_feed *f)
 	free(f->items);
 	f->items = NULL;
 	f->expect = f->got = f->next = 0;
+	f->udp = false;
 }

@@ -37,6 +37,17 @@ void serve_log(struct serve_front *f, const struct serve_line *l)
 	buf_fini(&b);
 }
 
+/* TCP is served all the same. */
+static void log_no_udp(struct serve_front *f, const char *why)
+{
+	struct buf b = {.max = SERVE_LINE_MAX};
+
+	serve_note_put(&b, "UDP is not served", why, f->cfg->log_json);
+	if (!b.failed)
+		f->cfg->log(f->cfg->arg, b.data);
+	buf_fini(&b);
+}
+
 void serve_log_refusal(struct serve_front *f, const struct net_addr *peer, const struct proto *p,
 		       const char *why)
 {
@@ -127,6 +138,13 @@ static void stop_listening(struct serve_front *f)
 	epoll_ctl(f->ep, EPOLL_CTL_DEL, f->listener, NULL);
 	close(f->listener);
 	f->listener = -1;
+	for (size_t i = 0; i < SERVE_UDP_MAX; i++) {
+		if (f->udp[i] < 0)
+			continue;
+		epoll_ctl(f->ep, EPOLL_CTL_DEL, f->udp[i], NULL);
+		close(f->udp[i]);
+		f->udp[i] = -1;
+	}
 }
 
 static void check_end(struct serve_front *f)
@@ -207,11 +225,16 @@ static void accept_expired(struct serve_front *f, struct serve_timer *t)
 		listen_for(f, EPOLLIN);
 }
 
+static void udp_expired(struct serve_front *f, struct serve_timer *t)
+{
+	(void)t;
+	serve_udp_expired(f);
+}
+
 static void (*const expired[SERVE_T_MAX])(struct serve_front *, struct serve_timer *) = {
-	[SERVE_T_CONN] = conn_expired,
-	[SERVE_T_TEST] = test_expired,
-	[SERVE_T_ACCEPT] = accept_expired,
-	[SERVE_T_STOP] = stop_expired,
+	[SERVE_T_CONN] = conn_expired,     [SERVE_T_TEST] = test_expired,
+	[SERVE_T_ACCEPT] = accept_expired, [SERVE_T_STOP] = stop_expired,
+	[SERVE_T_UDP] = udp_expired,
 };
 
 static void on_conn(struct serve_front *f, size_t i)
@@ -231,8 +254,9 @@ static void on_status(struct serve_front *f, size_t i)
 }
 
 static void (*const sources[SERVE_S_MAX])(struct serve_front *, size_t) = {
-	[SERVE_S_LISTENER] = on_listener, [SERVE_S_STOP] = on_stop,     [SERVE_S_CONN] = on_conn,
-	[SERVE_S_TEST] = on_test,         [SERVE_S_STATUS] = on_status,
+	[SERVE_S_LISTENER] = on_listener, [SERVE_S_STOP] = on_stop,
+	[SERVE_S_CONN] = on_conn,         [SERVE_S_TEST] = on_test,
+	[SERVE_S_STATUS] = on_status,     [SERVE_S_UDP] = serve_udp_event,
 };
 
 static int run(struct serve_front *f)
@@ -272,13 +296,17 @@ static int front_init(struct serve_front *f)
 	int r = open_fds(f);
 
 	if (r >= 0)
-		r = serve_heap_init(&f->heap, f->lim.pending + f->lim.tests + 2);
+		r = serve_heap_init(&f->heap, f->lim.pending + f->lim.tests + 3);
 	if (r >= 0)
 		r = serve_pool_init(&f->pool, f->lim.pending);
 	if (r >= 0)
 		r = serve_tests_init(&f->tests, &f->lim);
 	if (r >= 0)
 		r = serve_watch(f, f->listener, EPOLLIN, SERVE_S_LISTENER, 0);
+	for (size_t i = 0; r >= 0 && i < SERVE_UDP_MAX; i++) {
+		if (f->udp[i] >= 0)
+			r = serve_watch(f, f->udp[i], EPOLLIN, SERVE_S_UDP, i);
+	}
 	if (r >= 0 && f->cfg->stop_fd >= 0)
 		r = serve_watch(f, f->cfg->stop_fd, EPOLLIN, SERVE_S_STOP, 0);
 	if (r >= 0 && f->cfg->status_fd > 0)
@@ -326,10 +354,15 @@ int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, 
 			  .everyone = cfg->public_mode},
 		.accept_timer.kind = SERVE_T_ACCEPT,
 		.stop_timer.kind = SERVE_T_STOP,
+		.udp_timer.kind = SERVE_T_UDP,
+		.udp = {-1, -1},
 	};
+	struct weir_err udp_err = {0};
 	int r;
 
 	serve_limits_fill(&f.lim, cfg->public_mode, cfg->one_off || cfg->exclusive);
+	if (!serve_udp_open(take_listener, f.udp, &udp_err))
+		log_no_udp(&f, udp_err.msg);
 	r = front_init(&f);
 	if (r >= 0)
 		r = run(&f);

@@ -9,7 +9,7 @@
 
 /* What the line says of one direction. */
 struct figures {
-	const struct model_summary *rate, *retrans, *flows;
+	const struct model_summary *rate, *retrans, *flows, *lost, *loss;
 	bool received; /* rate is the receiver's */
 };
 
@@ -24,7 +24,9 @@ static struct figures figures_of(const struct model_run *run, int dir)
 {
 	struct figures f = {.rate = find(run, "goodput", dir),
 			    .retrans = find(run, "tcp.retransmits", dir),
-			    .flows = find(run, "flows", dir)};
+			    .flows = find(run, "flows", dir),
+			    .lost = find(run, "udp.lost", dir),
+			    .loss = find(run, "udp.loss", dir)};
 
 	f.received = f.rate;
 	if (!f.rate)
@@ -71,6 +73,8 @@ static void text_figures(struct buf *b, const struct model_run *run)
 			buf_printf(b, " in %.0f flows", f.flows->value);
 		if (f.retrans)
 			buf_printf(b, " (%.0f retransmits)", f.retrans->value);
+		if (f.loss)
+			buf_printf(b, " (%.3g %% lost)", f.loss->value * 100);
 	}
 	if (seconds_of(run) > 0)
 		buf_printf(b, ", %.1f s", seconds_of(run));
@@ -119,6 +123,10 @@ static void json_figures(struct jw *w, const struct model_run *run)
 			jw_i64(w, "flows", (int64_t)f.flows->value);
 		if (f.retrans)
 			jw_i64(w, "retransmits", (int64_t)f.retrans->value);
+		if (f.lost)
+			jw_i64(w, "lost", (int64_t)f.lost->value);
+		if (f.loss)
+			jw_f64(w, "loss", f.loss->value);
 		jw_end_obj(w);
 	}
 	if (seconds_of(run) > 0)
@@ -163,6 +171,23 @@ void serve_line_put(struct buf *b, const struct serve_line *l, bool json)
 		net_addr_port_text(l->peer, peer, sizeof(peer));
 		text_line(b, l, now, peer);
 	}
+}
+
+void serve_note_put(struct buf *b, const char *what, const char *why, bool json)
+{
+	struct jw w = jw_init(b);
+	char now[32];
+
+	clk_format_utc(now, sizeof(now), clk_real_ns());
+	if (!json) {
+		buf_printf(b, "%s %s: %s", now, what, why);
+		return;
+	}
+	jw_obj(&w, NULL);
+	jw_str(&w, "time", now);
+	jw_str(&w, "outcome", what);
+	jw_str(&w, "why", why);
+	jw_end_obj(&w);
 }
 
 bool serve_line_ok(const char *s, size_t n)

@@ -11,7 +11,14 @@
 
 /* ---- deadlines (heap.c) --------------------------------------------------- */
 
-enum serve_timer_kind { SERVE_T_CONN, SERVE_T_TEST, SERVE_T_ACCEPT, SERVE_T_STOP, SERVE_T_MAX };
+enum serve_timer_kind {
+	SERVE_T_CONN,
+	SERVE_T_TEST,
+	SERVE_T_ACCEPT,
+	SERVE_T_STOP,
+	SERVE_T_UDP,
+	SERVE_T_MAX
+};
 struct serve_timer {
 	int64_t at;
 	size_t pos; /* place in the heap from 1; 0 = not in it */
@@ -110,6 +117,8 @@ void serve_limits_fill(struct serve_limits *l, bool public_mode, bool one_off);
 enum serve_msg_type {
 	SERVE_MSG_DATA,   /* front: a data connection; a = accept number; carries the descriptor */
 	SERVE_MSG_EXPECT, /* child: a = data connections expected, 0 = no more */
+	SERVE_MSG_HELLOS, /* child: a = UDP flows expected; text: the token of its hellos, if any */
+	SERVE_MSG_TURN,   /* front: a = 1: the hellos may come; 0: there is no UDP, or no more */
 	SERVE_MSG_RESULT, /* child: the log line */
 };
 struct serve_msg {
@@ -132,10 +141,12 @@ struct serve_feed {
 		int fd;
 	} * items;
 	size_t expect, got, next;
+	bool udp; /* sockets are handed out as they come */
 	int nice; /* once the test is admitted */
 };
 /* proto_session's callbacks; arg is the feed. */
 int serve_feed_expect(void *arg, size_t n);
+int serve_feed_expect_udp(void *arg, size_t n, const uint8_t *token, int64_t deadline_ns);
 int serve_feed_take(void *arg, int64_t deadline_ns);
 void serve_feed_fini(struct serve_feed *f);
 
@@ -174,11 +185,18 @@ struct serve_line {
 	const struct model_run *run;  /* or NULL */
 };
 void serve_line_put(struct buf *b, const struct serve_line *l, bool json);
+/* Of the server itself, not of a peer. */
+void serve_note_put(struct buf *b, const char *what, const char *why, bool json);
 /* What a child handed in is one line of printable UTF-8. */
 bool serve_line_ok(const char *s, size_t n);
 
 /* ---- running tests (test.c) -------------------------------------------------------------------- */
 
+enum serve_udp_state {
+	SERVE_UDP_NONE,
+	SERVE_UDP_WAITS, /* another test of the same address is being set up */
+	SERVE_UDP_OPEN,  /* its hellos may come */
+};
 struct serve_front;
 struct serve_test {
 	struct serve_timer timer; /* a child that hangs; then: one that is not reaped yet */
@@ -188,11 +206,16 @@ struct serve_test {
 	char cookie[PROTO_COOKIE_LEN];
 	uint64_t prefix, window; /* bytes of the memory budget */
 	int64_t start_ns;
-	struct net_addr peer;
-	size_t expect, given; /* data connections */
-	size_t flows;         /* data connections of its latest phase */
-	bool began;           /* it expected some */
-	bool complete;        /* and got them all */
+	struct net_addr peer, local; /* of the control connection */
+	size_t expect, given;        /* data connections */
+	size_t flows;                /* data connections of its latest phase */
+	enum serve_udp_state udp;
+	uint64_t turn;     /* who waits longest is next */
+	int64_t udp_until; /* its hellos may hold up others until then */
+	bool has_token;    /* else hellos are told by address alone */
+	uint8_t token[PROTO_TOKEN_LEN];
+	bool began;    /* it expected some */
+	bool complete; /* and got them all */
 	bool logged;
 	const char *killed; /* why the front ended it, or NULL */
 };
@@ -210,8 +233,8 @@ bool serve_tests_unsettled(const struct serve_tests *ts); /* some wait for data 
 bool serve_tests_ending(const struct serve_tests *ts);    /* some have handed in their result */
 /* Forks a child that takes the connection; 0 or -errno, then it is still the caller's. */
 int serve_test_start(struct serve_front *f, const struct serve_conn *c, const struct proto *p);
-/* 0: the child has it; -EAGAIN: its channel is full; -ENOENT: it expects no more. */
-int serve_test_give(struct serve_front *f, struct serve_test *t, const struct serve_conn *c);
+/* 0: the child has a copy; -EAGAIN: its channel is full; -ENOENT: it expects no more. */
+int serve_test_give(struct serve_front *f, struct serve_test *t, uint64_t seq, int fd);
 void serve_test_event(struct serve_front *f, struct serve_test *t);
 void serve_test_expired(struct serve_front *f, struct serve_test *t);
 void serve_tests_kill(struct serve_front *f, const char *why);
@@ -224,22 +247,25 @@ enum serve_source {
 	SERVE_S_STOP,
 	SERVE_S_CONN,
 	SERVE_S_TEST,
+	SERVE_S_UDP,
 	SERVE_S_STATUS,
 	SERVE_S_MAX
 };
+#define SERVE_UDP_MAX 2 /* a socket a family */
 struct serve_front {
 	const struct serve_cfg *cfg;
 	struct serve_limits lim;
 	serve_body *body;
 	int usual_nice;
 	int ep, listener, null, reserve; /* reserve: given up to accept and refuse at EMFILE */
+	int udp[SERVE_UDP_MAX];          /* where hellos come in; -1 = none */
 	int stop_pipe[2];                /* children see its end */
 	struct serve_heap heap;
 	struct serve_pool pool;
 	struct serve_tests tests;
 	struct serve_admit admit;
 	struct serve_rate refusals;
-	struct serve_timer accept_timer, stop_timer;
+	struct serve_timer accept_timer, stop_timer, udp_timer;
 	uint64_t seq;
 	int64_t start_ns;
 	uint64_t ended, refused; /* tests; peers */
@@ -260,6 +286,18 @@ void serve_queue_refuse(struct serve_front *f, const char *why);
 /* One answer (status.c). */
 void serve_status_event(struct serve_front *f);
 void serve_status_put(const struct serve_front *f, struct buf *b);
+
+/* ---- UDP flows' hellos (hello.c) ---- */
+
+/* Beside a TCP listener: the same addresses and port. How many sockets; none is no failure. */
+size_t serve_udp_open(int listener, int fds[SERVE_UDP_MAX], struct weir_err *e);
+void serve_udp_event(struct serve_front *f, size_t i);
+/* A child wants n UDP flows; whose turn it is hears so. */
+void serve_udp_expect(struct serve_front *f, struct serve_test *t, const struct serve_msg *m);
+void serve_udp_done(struct serve_front *f, struct serve_test *t);
+void serve_udp_expired(struct serve_front *f);
+bool serve_udp_is_served(const struct serve_front *f);
+
 /* Serves on take_listener (closed at the end) with the privileges and the promptness it has. */
 int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, serve_body *body,
 		struct weir_err *e);

@@ -23,6 +23,8 @@
 #define REAP_NS    NSEC_PER_MSEC
 #define MSGS_MAX   16 /* of one child at a visit */
 
+#define PUBLIC_UDP_BPS 100000000 /* towards a client that anybody may be */
+
 int serve_tests_init(struct serve_tests *ts, const struct serve_limits *lim)
 {
 	*ts = (struct serve_tests){.cap = lim->tests};
@@ -139,6 +141,8 @@ static struct serve_job job_of(const struct serve_front *f, const struct serve_t
 			   .duration_ns = f->lim.duration_ns,
 			   .rate_bps = f->lim.rate_bps,
 			   .window_total = t->window,
+			   .udp_down_bps = f->cfg->public_mode ? PUBLIC_UDP_BPS : 0,
+			   .no_udp = !serve_udp_is_served(f),
 			   .no_high_dscp = f->cfg->public_mode},
 		.workers = workers_for(f->tests.n),
 		.overlap = &f->tests.overlap[t - f->tests.v],
@@ -165,6 +169,7 @@ static _Noreturn void become_child(const struct serve_front *f, const struct ser
 static void slot_free(struct serve_front *f, struct serve_test *t)
 {
 	serve_heap_del(&f->heap, &t->timer);
+	serve_udp_done(f, t);
 	window_return(&f->tests, t->window);
 	*t = (struct serve_test){.chan = -1};
 	f->tests.n--;
@@ -190,6 +195,10 @@ int serve_test_start(struct serve_front *f, const struct serve_conn *c, const st
 				 .start_ns = clk_mono_ns(),
 				 .peer = c->peer};
 	memcpy(t->cookie, c->buf, sizeof(t->cookie));
+	t->local.len = sizeof(t->local.ss);
+	if (getsockname(ctl, &t->local.sa, &t->local.len))
+		t->local.len = 0;
+	net_addr_unmap(&t->local);
 	f->tests.overlap[t - f->tests.v] = 0;
 	f->tests.n++;
 	r = serve_watch(f, t->chan, EPOLLIN, SERVE_S_TEST, (size_t)(t - f->tests.v));
@@ -224,10 +233,18 @@ static void expects(struct serve_front *f, struct serve_test *t, uint64_t n)
 	t->expect = n < (size_t)2 * FLOW_MAX ? n : (size_t)2 * FLOW_MAX;
 	t->given = 0;
 	t->flows = n ? t->expect : t->flows;
+	if (!n)
+		serve_udp_done(f, t);
 	if (n && !t->began) {
 		t->began = true;
 		mark_overlap(&f->tests, t);
 	}
+}
+
+static void expects_udp(struct serve_front *f, struct serve_test *t, const struct serve_msg *m)
+{
+	expects(f, t, m->a);
+	serve_udp_expect(f, t, m);
 }
 
 static void has_result(struct serve_front *f, struct serve_test *t, struct serve_msg *m)
@@ -293,6 +310,8 @@ void serve_test_event(struct serve_front *f, struct serve_test *t)
 			channel_closed(f, t);
 		else if (m.type == SERVE_MSG_EXPECT)
 			expects(f, t, m.a);
+		else if (m.type == SERVE_MSG_HELLOS)
+			expects_udp(f, t, &m);
 		else if (m.type == SERVE_MSG_RESULT)
 			has_result(f, t, &m);
 	}
@@ -300,22 +319,23 @@ void serve_test_event(struct serve_front *f, struct serve_test *t)
 
 /* ---- what the front does to it ---- */
 
-int serve_test_give(struct serve_front *f, struct serve_test *t, const struct serve_conn *c)
+int serve_test_give(struct serve_front *f, struct serve_test *t, uint64_t seq, int fd)
 {
-	struct serve_msg m = {.type = SERVE_MSG_DATA, .a = c->seq};
+	struct serve_msg m = {.type = SERVE_MSG_DATA, .a = seq};
 	int r;
 
 	/* What it expects was said before the client was told, but may not have been read. */
 	serve_test_event(f, t);
 	if (!t->pid || t->chan < 0 || t->given >= t->expect)
 		return -ENOENT;
-	r = serve_chan_send(t->chan, &m, c->fd);
+	r = serve_chan_send(t->chan, &m, fd);
 	if (r == -ETOOMANYREFS)
 		return -EAGAIN;
 	if (r < 0)
 		return r;
 	if (++t->given == t->expect) {
 		t->complete = true;
+		serve_udp_done(f, t);
 		serve_heap_del(&f->heap, &t->timer);
 		if (f->lim.duration_ns)
 			serve_heap_set(&f->heap, &t->timer,

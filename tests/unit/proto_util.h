@@ -27,8 +27,10 @@ struct duo {
 	const char *client_psk, *server_psk;
 	const char *client_facts, *server_facts;
 	int64_t timeout_ns;
-	size_t lines; /* native: lines of a run that the server sends */
-	size_t pings; /* native: pings that the client sends while it runs */
+	size_t lines;          /* native: lines of a run that the server sends */
+	size_t pings;          /* native: pings that the client sends while it runs */
+	bool deaf;             /* UDP: the server's front answers no hello */
+	unsigned lose_answers; /* UDP: the first answers that get lost */
 	/* the relay */
 	enum cut cut;
 	int cut_dir; /* 0 = client to server, 1 = back */
@@ -46,6 +48,9 @@ struct duo {
 	enum proto_event client_event;
 	/* inside */
 	int listen_fd, ctl[2][2]; /* ctl[end][0] = the role's, [1] = the relay's */
+	int udp_fd;               /* -1 = none */
+	uint8_t token[PROTO_TOKEN_LEN];
+	bool has_token;
 };
 
 static inline int duo_listen(struct net_addr *a)
@@ -62,13 +67,40 @@ static inline int duo_listen(struct net_addr *a)
 	return fd;
 }
 
+/* The front's part for UDP: the next hello gets a socket of its own and its answer. */
+static inline int duo_take_udp(struct duo *d, int64_t deadline_ns)
+{
+	uint8_t p[PROTO_HELLO_MAX + 1];
+	struct proto_hello h;
+	struct net_dgram from;
+	ssize_t n;
+	int fd, ret = net_wait_readable(d->udp_fd, deadline_ns, -1);
+
+	if (ret < 0)
+		return ret;
+	n = net_udp_recv(d->udp_fd, p, sizeof(p), &from);
+	if (d->deaf || n < 0 || !proto_hello_read(p, (size_t)n, &h) ||
+	    d->has_token != (h.token != NULL) ||
+	    (h.token && memcmp(h.token, d->token, PROTO_TOKEN_LEN) != 0))
+		return -ETIMEDOUT;
+	fd = net_pair_udp(&from.to, &from.from, NULL, NULL, NULL);
+	if (fd >= 0 && !d->lose_answers)
+		assert_int_equal(send(fd, h.answer, sizeof(h.answer), 0), sizeof(h.answer));
+	else
+		d->lose_answers--;
+	return fd;
+}
+
 /* The front's part: the next connection whose cookie is the test's. */
 static inline int duo_take(void *arg, int64_t deadline_ns)
 {
 	struct duo *d = arg;
 	char cookie[PROTO_COOKIE_LEN];
-	int fd, ret = net_wait_readable(d->listen_fd, deadline_ns, -1);
+	int fd, ret;
 
+	if (d->udp_fd >= 0)
+		return duo_take_udp(d, deadline_ns);
+	ret = net_wait_readable(d->listen_fd, deadline_ns, -1);
 	if (ret < 0)
 		return ret;
 	fd = accept(d->listen_fd, NULL, NULL);
@@ -89,6 +121,18 @@ static inline int duo_expect(void *arg, size_t n)
 	return 0;
 }
 
+static inline int duo_expect_udp(void *arg, size_t n, const uint8_t *token, int64_t deadline_ns)
+{
+	struct duo *d = arg;
+
+	(void)n;
+	(void)deadline_ns;
+	d->has_token = token != NULL;
+	if (token)
+		memcpy(d->token, token, PROTO_TOKEN_LEN);
+	return 0;
+}
+
 static inline void duo_line(void *arg, const char *line, size_t n)
 {
 	struct duo *d = arg;
@@ -105,7 +149,8 @@ static inline struct proto_result duo_result(size_t n, uint64_t base)
 
 	r.flows = calloc(n ? n : 1, sizeof(*r.flows));
 	for (size_t i = 0; i < n; i++)
-		r.flows[i] = (struct proto_flow_result){base + i, (int64_t)i, 1.5};
+		r.flows[i] = (struct proto_flow_result){
+			.bytes = base + i, .retransmits = (int64_t)i, .seconds = 1.5};
 	return r;
 }
 
@@ -243,6 +288,7 @@ static inline void duo_session(struct duo *d, struct proto_session *s, enum prot
 				    .timeout_ns = d->timeout_ns,
 				    .take_data = duo_take,
 				    .expect_data = duo_expect,
+				    .expect_udp = d->udp_fd < 0 ? NULL : duo_expect_udp,
 				    .on_line = role == PROTO_CLIENT ? duo_line : NULL,
 				    .arg = d};
 }
@@ -254,6 +300,11 @@ static inline void duo_run(struct duo *d)
 	struct net_addr addr;
 
 	d->listen_fd = duo_listen(&addr);
+	if (d->plan.flows[0].transport == NET_UDP) {
+		d->udp_fd = net_listen_udp(&(struct net_sock_opts){.bind_host = "127.0.0.1"},
+					   net_addr_port(&addr), NULL);
+		assert_true(d->udp_fd >= 0);
+	}
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, d->ctl[i]), 0);
 	duo_session(d, &d->client, PROTO_CLIENT);
@@ -269,6 +320,8 @@ static inline void duo_run(struct duo *d)
 	pthread_join(server, NULL);
 	pthread_join(relay, NULL);
 	close(d->listen_fd);
+	if (d->udp_fd >= 0)
+		close(d->udp_fd);
 	close(d->ctl[0][1]);
 	close(d->ctl[1][1]);
 }
@@ -287,7 +340,7 @@ static inline void duo_init(struct duo *d, const char *proto, size_t up, size_t 
 {
 	struct flow_spec spec = {.len = 131072};
 
-	*d = (struct duo){.proto = proto_find(proto), .timeout_ns = 2 * NSEC_PER_SEC};
+	*d = (struct duo){.proto = proto_find(proto), .timeout_ns = 2 * NSEC_PER_SEC, .udp_fd = -1};
 	assert_non_null(d->proto);
 	assert_int_equal(flow_plan_init(&d->plan, &spec, up, down), 0);
 	d->plan.duration_ns = 3 * NSEC_PER_SEC;

@@ -41,9 +41,26 @@ static inline int64_t soon(int64_t ms)
 
 #define STAND_IN_WAIT_NS (10 * NSEC_PER_SEC)
 
-static inline int stand_in_streams(struct serve_feed *feed, uint8_t n)
+/* More than this means UDP flows, as the next byte says; TOKEN: told by the cookie's letters. */
+#define STAND_IN_TCP_MAX 253
+#define STAND_IN_UDP     254
+#define STAND_IN_TOKEN   255
+
+static inline int stand_in_expect(struct serve_feed *feed, uint8_t kind, uint8_t n,
+				  const char *cookie)
 {
-	if (serve_feed_expect(feed, n) < 0 || send(feed->ctl, "\x0a", 1, MSG_NOSIGNAL) != 1)
+	const uint8_t *token = kind == STAND_IN_TOKEN ? (const uint8_t *)cookie : NULL;
+
+	if (kind <= STAND_IN_TCP_MAX)
+		return serve_feed_expect(feed, n);
+	return serve_feed_expect_udp(feed, n, token, clk_mono_ns() + STAND_IN_WAIT_NS);
+}
+
+static inline int stand_in_streams(struct serve_feed *feed, uint8_t kind, uint8_t n,
+				   const char *cookie)
+{
+	if (stand_in_expect(feed, kind, n, cookie) < 0 ||
+	    send(feed->ctl, "\x0a", 1, MSG_NOSIGNAL) != 1)
 		return -1;
 	for (uint8_t i = 0; i < n; i++) {
 		int fd = serve_feed_take(feed, clk_mono_ns() + STAND_IN_WAIT_NS);
@@ -67,14 +84,17 @@ static inline int stand_in(const struct serve_job *job)
 {
 	struct serve_feed feed = {.chan = job->chan, .ctl = job->ctl, .stop = job->stop};
 	int64_t end = clk_mono_ns() + 60 * NSEC_PER_SEC;
-	uint8_t n = 0, what = 0;
+	uint8_t kind = 0, n, what = 0;
 	int r;
 
 	fcntl(job->ctl, F_SETFL, 0);
 	if (send(job->ctl, "\x09", 1, MSG_NOSIGNAL) != 1 ||
-	    net_read_full(job->ctl, &n, 1, end, job->stop) < 0)
+	    net_read_full(job->ctl, &kind, 1, end, job->stop) < 0)
 		return 1;
-	if (n && stand_in_streams(&feed, n) < 0) {
+	n = kind;
+	if (kind > STAND_IN_TCP_MAX && net_read_full(job->ctl, &n, 1, end, job->stop) < 0)
+		return 1;
+	if (n && stand_in_streams(&feed, kind, n, job->cookie) < 0) {
 		stand_in_result(job, "no streams");
 		return 1;
 	}
@@ -171,7 +191,8 @@ static inline const char *server_line(const struct server *s, char *dst, size_t 
 	return dst;
 }
 
-/* Open descriptors, and how many of them are sockets: an idle front has its listener alone. */
+/* Open descriptors, and how many of them are sockets: an idle front has its listener
+ * and the socket for hellos. */
 static inline size_t server_fds(const struct server *s, size_t *sockets)
 {
 	char path[64], link[64];
@@ -198,9 +219,9 @@ static inline size_t server_idle(const struct server *s)
 	int64_t end = soon(20000);
 	size_t sockets, n;
 
-	while ((n = server_fds(s, &sockets)), sockets > 1 && clk_mono_ns() < end)
+	while ((n = server_fds(s, &sockets)), sockets > 2 && clk_mono_ns() < end)
 		poll(NULL, 0, 10);
-	assert_int_equal(sockets, 1);
+	assert_int_equal(sockets, 2);
 	return n;
 }
 

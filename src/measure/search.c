@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The highest rate that passes: doubled until something fails, then the bracket is halved on a
+ * logarithmic scale until it is narrow, and what is found must pass again before it is believed.
+ * Pure: the caller runs the trials, this file only says which rate is next.
+ */
+#include <math.h>
+
+#include "measure/priv.h"
+
+#define STEP_UP 2.0
+
+void measure_search_init(struct measure_search *s, const struct measure_search_cfg *cfg)
+{
+	*s = (struct measure_search){.cfg = *cfg, .limit = MEASURE_TRIAL_PASS};
+	s->rate = cfg->start < cfg->lo ? cfg->lo : cfg->start > cfg->hi ? cfg->hi : cfg->start;
+}
+
+static bool is_narrow(const struct measure_search *s)
+{
+	return s->fail > 0 && s->fail <= s->pass * (1 + s->cfg.resolution);
+}
+
+static double next_rate(const struct measure_search *s)
+{
+	if (s->pass <= 0) /* nothing passed yet: down, quickly */
+		return s->rate / STEP_UP < s->cfg.lo ? s->cfg.lo : s->rate / STEP_UP;
+	if (s->fail <= 0)
+		return s->pass * STEP_UP > s->cfg.hi ? s->cfg.hi : s->pass * STEP_UP;
+	return sqrt(s->pass * s->fail);
+}
+
+static void failed(struct measure_search *s, double rate, enum measure_trial t)
+{
+	if (s->fail <= 0 || rate <= s->fail) {
+		s->fail = rate;
+		s->limit = t;
+	}
+	if (s->pass < rate)
+		return;
+	/* A rate that has passed before: chance had a hand in it. Only what passed below counts. */
+	s->pass = s->before < rate ? s->before : 0;
+	s->before = 0;
+	s->confirmed = 0;
+}
+
+static void passed(struct measure_search *s, double rate)
+{
+	if (s->pass > 0 && rate <= s->pass) {
+		s->confirmed++;
+		return;
+	}
+	s->before = s->pass;
+	s->pass = rate;
+	s->confirmed = 0;
+}
+
+bool measure_search_next(const struct measure_search *s, double *rate)
+{
+	*rate = s->rate;
+	return !s->done;
+}
+
+void measure_search_told(struct measure_search *s, enum measure_trial t)
+{
+	bool settled;
+
+	s->trials++;
+	if (t == MEASURE_TRIAL_PASS)
+		passed(s, s->rate);
+	else
+		failed(s, s->rate, t);
+	settled = s->pass > 0 && (is_narrow(s) || s->pass >= s->cfg.hi);
+	s->nothing = s->pass <= 0 && s->fail > 0 && s->fail <= s->cfg.lo;
+	s->found = settled && s->confirmed >= s->cfg.confirm;
+	s->done = s->found || s->nothing || s->trials >= s->cfg.max_trials;
+	s->rate = settled ? s->pass : next_rate(s);
+}

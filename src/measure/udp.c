@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `weir udp HOST`: datagrams at a rate, and what became of them; with --find-rate many short
+ * trials, to find the highest rate that loses no more than it may. A rate that nobody asked for
+ * measures no capacity, and the first line says so.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host/host.h"
+#include "measure/priv.h"
+
+#define DEFAULT_BPS     1000000
+#define INTERVAL_MIN_NS (10 * NSEC_PER_MSEC)
+
+#define LOSS_DEFAULT    0.001
+#define FIND_LO_BPS     100e3
+#define FIND_HI_BPS     100e9
+#define FIND_START_BPS  10e6
+#define FIND_RESOLUTION 0.02
+#define FIND_CONFIRM    2
+#define FIND_TRIALS     40
+#define FIND_REACHED    0.95 /* of the rate, or the sender gave out */
+
+struct udp_cfg {
+	char *host, *proto, *bind, *bind_dev, *title;
+	int64_t port, parallel, cport, tos, workers;
+	int64_t time_ns, omit_ns, interval_ns, timeout_ns, trial_ns;
+	uint64_t bytes, blocks, len, window;
+	struct measure_rate rate;
+	double loss;
+	bool reverse, bidir, v4, v6, rx_trunc, pin;
+	bool wide, dont_fragment, no_offload, spin, find;
+};
+
+/* ---- options ---------------------------------------------------------------------- */
+
+static int parse_loss(void *field, const char *arg, struct weir_err *e)
+{
+	double v;
+	int rc = unit_parse(arg, UNIT_RATIO, &v, e);
+
+	if (rc < 0)
+		return rc;
+	if (v < 0 || v >= 1)
+		return err_set(e, WEIR_USAGE, ERANGE, "\"%.40s\" is not from 0 to under 100 %%",
+			       arg);
+	*(double *)field = v;
+	return 0;
+}
+
+static void loss_json(struct jw *w, const char *key, const void *field)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6g%%", *(const double *)field * 100);
+	if (fabs(*(const double *)field - LOSS_DEFAULT) > 1e-9)
+		jw_str(w, key, text);
+}
+
+#define F(field) offsetof(struct udp_cfg, field)
+/* clang-format off */
+static const struct opt opts[] = {
+	{.name = "host", .type = OPT_STR, .offset = F(host), .flags = OPT_POSITIONAL | OPT_REQUIRED, .metavar = "HOST", .help = "the other end: a name or address where weir serve or iperf3 -s runs"},
+	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(port), .metavar = "N", .help = "the server's port", .min = 1, .max = 65535, .fallback = "5201"},
+	{.name = "bitrate", .letter = 'b', .type = OPT_FUNC, .offset = F(rate), .metavar = "RATE[/N]", .help = "offered load of each flow, in bursts of N datagrams; 0 = as fast as it goes, 1M without this option", .func = measure_parse_rate, .func_json = measure_rate_json},
+	{.name = "find-rate", .type = OPT_FLAG, .offset = F(find), .help = "search for the highest rate within --loss (-b: the highest to try)"},
+	{.name = "loss", .type = OPT_FUNC, .offset = F(loss), .metavar = "SHARE", .help = "with --find-rate: the loss that is still good", .func = parse_loss, .func_json = loss_json, .fallback = "0.1%"},
+	{.name = "trial-time", .type = OPT_TIME, .offset = F(trial_ns), .metavar = "TIME", .help = "with --find-rate: length of each trial", .min = 100 * NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "1s"},
+	{.name = "length", .letter = 'l', .type = OPT_SIZE, .offset = F(len), .metavar = "SIZE", .help = "payload of every datagram, 16 to 65507; by itself what fits the path in one piece", .max = NET_UDP_LEN_MAX},
+	{.name = "time", .letter = 't', .type = OPT_TIME, .offset = F(time_ns), .metavar = "TIME", .help = "measure for this long", .max = 86400 * NSEC_PER_SEC, .fallback = "10s"},
+	{.name = "bytes", .letter = 'n', .type = OPT_SIZE, .offset = F(bytes), .metavar = "SIZE", .help = "end when this much was sent in all, instead of by time"},
+	{.name = "blocks", .letter = 'k', .type = OPT_COUNT, .offset = F(blocks), .metavar = "N", .help = "end when this many datagrams were sent in all"},
+	{.name = "parallel", .letter = 'P', .type = OPT_INT, .offset = F(parallel), .metavar = "N", .help = "flows per direction", .min = 1, .max = FLOW_MAX / 2, .fallback = "1"},
+	{.name = "reverse", .letter = 'R', .type = OPT_FLAG, .offset = F(reverse), .help = "the other end sends"},
+	{.name = "bidir", .type = OPT_FLAG, .offset = F(bidir), .help = "both directions at the same time"},
+	{.name = "window", .letter = 'w', .type = OPT_SIZE, .offset = F(window), .metavar = "SIZE", .help = "socket buffers of both ends", .max = 512LL << 20},
+	{.name = "tos", .letter = 'S', .type = OPT_FUNC, .offset = F(tos), .metavar = "N", .help = "the traffic class byte", .func = measure_parse_tos, .func_json = measure_tos_json},
+	{.name = "dscp", .type = OPT_FUNC, .offset = F(tos), .metavar = "CODE", .help = "the traffic class by code point: ef, af41, cs1, le, 0 to 63", .func = measure_parse_dscp, .func_json = measure_tos_json},
+	{.name = "ipv4", .letter = '4', .type = OPT_FLAG, .offset = F(v4), .help = "IPv4 only"},
+	{.name = "ipv6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},
+	{.name = "bind", .letter = 'B', .type = OPT_STR, .offset = F(bind), .metavar = "ADDR", .help = "local address"},
+	{.name = "bind-dev", .type = OPT_STR, .offset = F(bind_dev), .metavar = "DEV", .help = "local interface (SO_BINDTODEVICE)"},
+	{.name = "cport", .type = OPT_INT, .offset = F(cport), .metavar = "N", .help = "first local port of the flows", .min = 0, .max = 65535, .fallback = "0"},
+	{.name = "omit", .letter = 'O', .type = OPT_TIME, .offset = F(omit_ns), .metavar = "TIME", .help = "warm up for this long first; kept, not counted", .max = 600 * NSEC_PER_SEC},
+	{.name = "interval", .letter = 'i', .type = OPT_TIME, .offset = F(interval_ns), .metavar = "TIME", .help = "length of an interval; 0 = only start and end", .max = 3600 * NSEC_PER_SEC, .fallback = "1s"},
+	{.name = "udp-counters-64bit", .type = OPT_FLAG, .offset = F(wide), .help = "64-bit sequence numbers, for more than 4 thousand million datagrams"},
+	{.name = "dont-fragment", .type = OPT_FLAG, .offset = F(dont_fragment), .help = "forbid IP fragments: larger datagrams cannot leave"},
+	{.name = "no-offload", .type = OPT_FLAG, .offset = F(no_offload), .help = "neither UDP_SEGMENT nor UDP_GRO: a datagram a packet in the whole kernel"},
+	{.name = "spin", .type = OPT_FLAG, .offset = F(spin), .help = "spin the last stretch to each due time: evener, for a core of its own"},
+	{.name = "skip-rx-copy", .type = OPT_FLAG, .offset = F(rx_trunc), .help = "receive the headers only; recorded in the result"},
+	{.name = "title", .letter = 'T', .type = OPT_STR, .offset = F(title), .metavar = "TEXT", .help = "a title for both ends' reports"},
+	{.name = "proto", .type = OPT_STR, .offset = F(proto), .metavar = "NAME", .help = "speak only this protocol: weir or iperf3"},
+	{.name = "connect-timeout", .type = OPT_TIME, .offset = F(timeout_ns), .metavar = "TIME", .help = "give up when nothing useful answered by then", .min = NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "5s"},
+	{.name = "workers", .type = OPT_INT, .offset = F(workers), .metavar = "N", .help = "worker threads; by itself as many as flows or CPUs, whichever is less", .min = 0, .max = 1024, .fallback = "0"},
+	{.name = "pin", .type = OPT_FLAG, .offset = F(pin), .help = "bind each worker to a CPU of its own"},
+};
+/* clang-format on */
+
+static int udp_check(const void *cfg, struct weir_err *e)
+{
+	const struct udp_cfg *c = cfg;
+	const struct {
+		bool a, b;
+		const char *name_a, *name_b;
+	} pairs[] = {
+		{c->reverse, c->bidir, "reverse", "bidir"},
+		{c->bytes > 0, c->blocks > 0, "bytes", "blocks"},
+		{c->find, c->bytes > 0, "find-rate", "bytes"},
+		{c->find, c->blocks > 0, "find-rate", "blocks"},
+		{c->find, c->omit_ns > 0, "find-rate", "omit"},
+		{c->v4, c->v6, "ipv4", "ipv6"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		if (pairs[i].a && pairs[i].b)
+			return err_set(e, WEIR_USAGE, EINVAL, "--%s and --%s exclude each other",
+				       pairs[i].name_a, pairs[i].name_b);
+	}
+	if (c->len && c->len < NET_UDP_LEN_MIN)
+		return err_set(e, WEIR_USAGE, ERANGE,
+			       "--length: %llu bytes have no room for a number and a time; use %d "
+			       "to %d",
+			       (unsigned long long)c->len, NET_UDP_LEN_MIN, NET_UDP_LEN_MAX);
+	if (c->proto && !proto_find(c->proto))
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "--proto: \"%.40s\" is not known; use weir or iperf3", c->proto);
+	if (c->interval_ns && c->interval_ns < INTERVAL_MIN_NS)
+		return err_set(e, WEIR_USAGE, ERANGE,
+			       "--interval: %.3g ms is too short: sampling would disturb the test; "
+			       "use 0 or 10ms to 1h",
+			       (double)c->interval_ns / 1e6);
+	return 0;
+}
+
+/* ---- request to plan ---------------------------------------------------------------- */
+
+static int make_plan(const struct udp_cfg *c, uint64_t rate_bps, struct flow_plan *p,
+		     struct weir_err *e)
+{
+	struct flow_spec spec = {
+		.transport = NET_UDP,
+		.rate_bps = rate_bps,
+		.burst = rate_bps ? c->rate.burst : 0,
+		.len = (uint32_t)c->len,
+		.window = c->window,
+		.tos = (uint8_t)c->tos,
+		.rx_trunc = c->rx_trunc,
+		.counters_64bit = c->wide,
+		.no_offload = c->no_offload,
+		.dont_fragment = c->dont_fragment,
+		.spin = c->spin,
+	};
+	size_t n = (size_t)c->parallel;
+	int rc = flow_plan_init(p, &spec, c->reverse ? 0 : n, c->reverse || c->bidir ? n : 0);
+
+	if (rc < 0)
+		return err_set(e, WEIR_OS, -rc, "no memory for %zu flows", n);
+	p->omit_ns = c->omit_ns;
+	p->bytes = c->bytes;
+	p->blocks = c->blocks;
+	p->duration_ns = c->find ? c->trial_ns : c->bytes || c->blocks ? 0 : c->time_ns;
+	p->interval_ns = c->interval_ns;
+	p->probe = FLOW_PROBE_CTL_RTT;
+	if (c->title)
+		snprintf(p->title, sizeof(p->title), "%s", c->title);
+	rc = flow_plan_check(p, e);
+	if (rc < 0)
+		flow_plan_fini(p);
+	return rc;
+}
+
+static struct measure_client client_of(const struct udp_cfg *c)
+{
+	return (struct measure_client){.host = c->host,
+				       .proto = c->proto,
+				       .bind = c->bind,
+				       .bind_dev = c->bind_dev,
+				       .family = c->v4   ? AF_INET
+						 : c->v6 ? AF_INET6
+							 : AF_UNSPEC,
+				       .port = c->port,
+				       .cport = c->cport,
+				       .workers = c->workers,
+				       .timeout_ns = c->timeout_ns,
+				       .trial = c->find,
+				       .pin = c->pin};
+}
+
+static bool by_default(const struct udp_cfg *c)
+{
+	return !c->find && !c->rate.given;
+}
+
+/* The first line shows the title: what the figure is worth comes before everything else. */
+static void note_request(struct model_run *run, const struct udp_cfg *c)
+{
+	static const char note[] = "offered load 1 Mbit/s (default); capacity not measured: use -b "
+				   "or --find-rate";
+	struct udp_cfg copy = *c;
+	char title[512];
+
+	measure_note_request(run,
+			     &(struct opt_set){.rows = opts, .n = ARRAY_LEN(opts), .cfg = &copy});
+	snprintf(title, sizeof(title), "%s%s%s", by_default(c) ? note : "",
+		 by_default(c) && c->title ? "; " : "", c->title ? c->title : "");
+	run->title = title[0] ? model_run_str(run, title) : NULL;
+	run->host[MODEL_FAR].name = model_run_str(run, c->host);
+}
+
+/* ---- one rate ------------------------------------------------------------------------- */
+
+static int run_at(struct measure_ctx *ctx, const struct udp_cfg *c, uint64_t rate_bps,
+		  const char *name, int64_t start_ns, struct weir_err *e)
+{
+	const struct measure_client client = client_of(c);
+	struct flow_plan plan;
+	int rc = make_plan(c, rate_bps, &plan, e);
+
+	if (rc < 0)
+		return rc;
+	rc = measure_client_run(ctx, &client, &plan, name, start_ns, e);
+	flow_plan_fini(&plan);
+	return rc;
+}
+
+/* A datagram or two that were not due any more are no shortfall. */
+static void note_rate(struct measure_ctx *ctx, const struct udp_cfg *c, double bps)
+{
+	const struct model_summary *len = model_find(ctx->run, "udp.size", STAT_VALUE, NULL, true);
+	const struct model_summary *t = model_find(ctx->run, "duration", STAT_VALUE, NULL, true);
+	double flows = (double)c->parallel, want = bps * flows;
+
+	if (len && t && t->value > 0)
+		want -= 2 * len->value * 8 / t->value * flows;
+	measure_note_rate(ctx, want);
+}
+
+static int run_load(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t start_ns,
+		    struct weir_err *e)
+{
+	uint64_t bps = c->rate.given ? c->rate.bps : DEFAULT_BPS;
+	int rc = run_at(ctx, c, bps, "load", start_ns, e);
+
+	if (!ctx->run->n_parts)
+		return rc;
+	if (by_default(c))
+		measure_event(ctx->run, ctx->sink, (uint32_t)ctx->run->n_parts - 1,
+			      WARN_LOAD_DEFAULT, MODEL_NO_TIME, "use -b or --find-rate");
+	measure_note_short(ctx);
+	note_rate(ctx, c, (double)bps);
+	host_judge(ctx->run);
+	return rc;
+}
+
+/* ---- the search ------------------------------------------------------------------------- */
+
+static const struct model_summary *sum_of(const struct model_run *run, uint32_t part,
+					  const char *metric, int dir, int view)
+{
+	struct model_dims want = model_dims_with(DIMS_NONE, DIM_DIR, dir);
+	const struct model_summary *best = NULL;
+
+	want = model_dims_with(want, DIM_VIEW, view);
+	for (size_t i = 0; i < run->n_sums; i++) {
+		const struct model_summary *s = &run->sums[i];
+
+		if (s->part != part || s->state != MODEL_KNOWN || s->stat != STAT_VALUE ||
+		    strcmp(s->metric->name, metric) != 0 || !model_dims_match(&s->dims, &want) ||
+		    s->dims.has & 1U << DIM_FLOW)
+			continue;
+		if (!best || s->prov == MODEL_MEASURED)
+			best = s;
+	}
+	return best;
+}
+
+static double value_of(const struct model_run *run, uint32_t part, const char *metric, int dir,
+		       int view, double without)
+{
+	const struct model_summary *s = sum_of(run, part, metric, dir, view);
+
+	return s ? s->value : without;
+}
+
+/* One direction of a trial; *loss < 0 = the far end did not say. */
+static enum measure_trial judge_dir(const struct model_run *run, uint32_t part, int dir,
+				    double want, double bound, double *loss)
+{
+	double lost = value_of(run, part, "udp.lost", dir, MODEL_RECEIVER, 0);
+	double drops = value_of(run, part, "udp.socket_drops", dir, MODEL_RECEIVER, 0);
+	double sent = value_of(run, part, "throughput.sent", dir, MODEL_SENDER, 0);
+
+	double slack = 2 * 8 * value_of(run, part, "udp.size", dir, MODEL_SENDER, 0) /
+		       value_of(run, part, "duration", dir, MODEL_SENDER, 1);
+
+	*loss = value_of(run, part, "udp.loss", dir, MODEL_RECEIVER, -1);
+	if (*loss > bound)
+		return drops * 2 > lost ? MEASURE_TRIAL_RECEIVER : MEASURE_TRIAL_PATH;
+	return sent + slack < want * FIND_REACHED ? MEASURE_TRIAL_SENDER : MEASURE_TRIAL_PASS;
+}
+
+/* The worst of the directions. */
+static int judge_trial(const struct udp_cfg *c, const struct model_run *run, uint32_t part,
+		       double rate, enum measure_trial *t, double *worst, struct weir_err *e)
+{
+	double want = rate * (double)c->parallel;
+
+	*t = MEASURE_TRIAL_PASS;
+	*worst = 0;
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
+		enum measure_trial mine;
+		double loss;
+
+		if (dir == MODEL_UP ? c->reverse : !c->reverse && !c->bidir)
+			continue;
+		mine = judge_dir(run, part, dir, want, c->loss, &loss);
+		if (loss < 0)
+			return err_set(
+				e, WEIR_PEER, ENODATA,
+				"the far end did not say what it lost: nothing to search by");
+		if (*t == MEASURE_TRIAL_PASS || (mine != MEASURE_TRIAL_PASS && loss > *worst))
+			*t = mine;
+		*worst = loss > *worst ? loss : *worst;
+	}
+	return 0;
+}
+
+/* The trial's figures are those of one step of the curve, not the run's. */
+static void mark_step(struct model_run *run, size_t sums_before, unsigned step)
+{
+	for (size_t i = sums_before; i < run->n_sums; i++)
+		run->sums[i].dims = model_dims_with(run->sums[i].dims, DIM_STEP, step);
+}
+
+static int run_trial(struct measure_ctx *ctx, const struct udp_cfg *c, double rate, unsigned step,
+		     int64_t start_ns, enum measure_trial *t, double *loss, struct weir_err *e)
+{
+	size_t before = ctx->run->n_sums;
+	int rc = run_at(ctx, c, (uint64_t)rate, "trial", start_ns, e);
+
+	if (rc < 0)
+		return rc;
+	rc = judge_trial(c, ctx->run, (uint32_t)ctx->run->n_parts - 1, rate, t, loss, e);
+	measure_value(ctx->run, (uint32_t)ctx->run->n_parts - 1, "rate.offered", DIMS_NONE,
+		      STAT_VALUE, MODEL_MEASURED, rate * (double)c->parallel);
+	mark_step(ctx->run, before, step);
+	return rc;
+}
+
+static const struct {
+	const char *code, *what;
+} limits[] = {
+	[MEASURE_TRIAL_PASS] = {NULL, "nothing: the highest rate that was to be tried passed"},
+	[MEASURE_TRIAL_PATH] = {"udp-path", "the path, or what cannot be seen of the far end"},
+	[MEASURE_TRIAL_RECEIVER] = {"udp-receiver", "the receiver: its socket's buffer overflowed"},
+	[MEASURE_TRIAL_SENDER] = {"udp-sender", "the sender: it did not reach the rate"},
+};
+
+static void note_limit(struct model_run *run, const struct measure_search *s, double flows,
+		       double loss)
+{
+	char rate[32], text[SAFE_MAX];
+
+	if (s->fail <= 0)
+		return;
+	unit_format(rate, sizeof(rate), s->fail * flows, UNIT_BPS, 3);
+	if (s->limit == MEASURE_TRIAL_SENDER)
+		snprintf(text, sizeof(text), "%s of %s", limits[s->limit].what, rate);
+	else
+		snprintf(text, sizeof(text), "%s; %.3g %% lost at %s", limits[s->limit].what,
+			 loss * 100, rate);
+	run->limited = model_run_str(run, text);
+	run->limited_code = limits[s->limit].code;
+}
+
+/* Directions of the result: those that were loaded. */
+static void note_found(struct measure_ctx *ctx, const struct udp_cfg *c,
+		       const struct measure_search *s)
+{
+	uint32_t part = (uint32_t)ctx->run->n_parts - 1;
+	double flows = (double)c->parallel;
+
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
+		bool near = dir == MODEL_DOWN;
+		struct model_dims d = measure_view_dims(dir, false, near ? MODEL_NEAR : MODEL_FAR);
+		int i;
+
+		if (dir == MODEL_UP ? c->reverse : !c->reverse && !c->bidir)
+			continue;
+		i = measure_value(ctx->run, part, "rate.found", d, STAT_VALUE, MODEL_MEASURED,
+				  s->pass * flows);
+		if (i < 0)
+			continue;
+		if (s->nothing || s->pass <= 0)
+			ctx->run->sums[i].state = MODEL_UNKNOWN;
+		if (s->fail <= 0)
+			ctx->run->sums[i].bound = MODEL_GE;
+		if (s->fail > 0)
+			measure_value(ctx->run, part, "rate.failed", d, STAT_VALUE, MODEL_MEASURED,
+				      s->fail * flows);
+	}
+	if (!s->found)
+		measure_event(ctx->run, ctx->sink, part, WARN_UNCONFIRMED, MODEL_NO_TIME,
+			      s->nothing ? "even the lowest rate lost more than it may"
+					 : "%u trials",
+			      s->trials);
+}
+
+static int run_search(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t start_ns,
+		      struct weir_err *e)
+{
+	const struct measure_search_cfg cfg = {
+		.lo = FIND_LO_BPS,
+		.hi = c->rate.bps ? (double)c->rate.bps : FIND_HI_BPS,
+		.start = FIND_START_BPS,
+		.resolution = FIND_RESOLUTION,
+		.confirm = FIND_CONFIRM,
+		.max_trials = FIND_TRIALS,
+	};
+	struct measure_search s;
+	double rate, failed_loss = 0;
+	unsigned step = 0;
+	int rc = 0;
+
+	measure_search_init(&s, &cfg);
+	while (rc >= 0 && measure_search_next(&s, &rate)) {
+		double fail = s.fail, loss;
+		enum measure_trial t;
+
+		rc = run_trial(ctx, c, rate, step++, start_ns, &t, &loss, e);
+		/* A sender may have been held up by something else: it has a second chance. */
+		if (rc >= 0 && t == MEASURE_TRIAL_SENDER && ctx->run->outcome == OUTCOME_COMPLETE)
+			rc = run_trial(ctx, c, rate, step++, start_ns, &t, &loss, e);
+		if (rc < 0 || ctx->run->outcome != OUTCOME_COMPLETE)
+			break;
+		measure_search_told(&s, t);
+		if (s.fail < fail || (s.fail > 0 && fail <= 0))
+			failed_loss = loss;
+	}
+	if (!ctx->run->n_parts)
+		return rc;
+	note_found(ctx, c, &s);
+	note_limit(ctx->run, &s, (double)c->parallel, failed_loss);
+	return rc;
+}
+
+/* ---- the measurement ------------------------------------------------------------------- */
+
+static int udp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
+{
+	const struct udp_cfg *c = cfg;
+	int64_t start_ns = clk_mono_ns();
+	int rc;
+
+	ctx->run = measure_run_new(c->find ? "find-rate" : "udp", NULL, ctx->tags, ctx->n_tags);
+	if (!ctx->run)
+		return err_set(e, WEIR_OS, ENOMEM, "no memory for a run");
+	note_request(ctx->run, c);
+	measure_set_experiment(ctx->run, ctx->exp);
+	rc = c->find ? run_search(ctx, c, start_ns, e) : run_load(ctx, c, start_ns, e);
+	if (rc < 0) {
+		ctx->run->outcome = OUTCOME_FAILED;
+		ctx->run->error = e ? model_run_str(ctx->run, e->msg) : NULL;
+		if (!ctx->run->n_parts)
+			return rc;
+	}
+	ctx->sink->end(ctx->sink, ctx->run);
+	return rc;
+}
+
+const struct measure measure_udp = {
+	.name = "udp",
+	.summary = "what becomes of datagrams at a rate? loss, reordering, jitter; the highest "
+		   "rate without loss",
+	.positional = "HOST",
+	.opts = opts,
+	.n_opts = ARRAY_LEN(opts),
+	.cfg_size = sizeof(struct udp_cfg),
+	.check = udp_check,
+	.run = udp_run,
+};

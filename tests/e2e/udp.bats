@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# weir udp, and UDP on the server's one port: Debian's iperf3 in both roles, several clients at once, and
+# a path that loses exactly what it is told to.
+
+load helpers
+
+setup()
+{
+	need_lab
+}
+
+# udp_json [ARG…]: a run of weir udp, its document in run.json.
+udp_json()
+{
+	"$WEIR" udp "$WEIR_LAB_PEER" -J --no-store "$@" >run.json
+}
+
+# their JQ-PATH: its sum over the streams of the iperf3 server's report.
+their()
+{
+	jq -er "[.end.streams[] | $1] | add" server.out
+}
+
+# against_iperf3 DIRS ARG…: weir udp to iperf3 -s; both programs say the same.
+against_iperf3()
+{
+	local dirs=$1 dir
+	shift
+	iperf3_server
+	udp_json "$@"
+	ended 8 "$server"
+	is 'exit status of iperf3' "$status" 0
+	holds 'outcome' '.outcome == "complete" and .protocol == "iperf3" and .kind == "udp"'
+	for dir in $dirs; do
+		holds "$dir: nothing was lost" "total(\"$dir\"; \"receiver\"; \"udp.lost\") == 0"
+		holds "$dir: all that was sent came" "total(\"$dir\"; \"receiver\"; \"udp.datagrams\") ==
+			total(\"$dir\"; \"sender\"; \"udp.datagrams\")"
+	done
+}
+
+up_pairs()
+{
+	against_iperf3 up -t 1 -b 8M -l 1448 -P 4 --udp-counters-64bit
+	is 'flows' "$(jq '[.summaries[] | select(.metric == "goodput" and .dims.flow != null)] | length' run.json)" 4
+	is 'datagrams as iperf3 counted' "$(figure up receiver udp.datagrams)" "$(their .udp.packets)"
+	within 'goodput' "$(figure up receiver goodput)" 32e6 12
+	WEIR_LAB_PEER=$WEIR_LAB_PEER6 against_iperf3 up -t 1 -b 200k -l 16 -6
+}
+@test "weir udp to iperf3 -s: up, four flows, 64-bit counters, the smallest datagram" {
+	need iperf3
+	lab --no-serve up_pairs
+}
+
+down_pairs()
+{
+	against_iperf3 down -t 1 -R -b 20M -l 1448
+	against_iperf3 'up down' -t 1 --bidir -b 10M -P 2 -l 1000 --udp-counters-64bit
+}
+@test "weir udp to iperf3 -s: -R and --bidir" {
+	need iperf3
+	lab --no-serve down_pairs
+}
+
+large()
+{
+	against_iperf3 up -k 40 -b 20M -l 65507
+	is 'datagrams' "$(figure up sender udp.datagrams)" 40
+	holds 'fragments are told' 'codes | index("fragmented") != null'
+	holds 'and what the path takes' 'total("up"; "sender"; "udp.path_payload") == 1472'
+}
+@test "weir udp to iperf3 -s: the largest datagram leaves in fragments, and that is said" {
+	need iperf3
+	lab --no-serve large
+}
+
+# client NAME ARG…: Debian's iperf3 against weir serve; its report in NAME.out.
+client()
+{
+	local name=$1
+	shift
+	iperf3 -c "$WEIR_LAB_PEER" -J "$@" >"$name.out"
+}
+
+served()
+{
+	server
+	client up -u -t 1 -b 8M -P 4 -l 1448
+	holds 'up: all came' '.end.sum.packets > 1000 and .end.sum.lost_packets == 0' up.out
+	client down -u -t 1 -R -b 20M -l 1448 --udp-counters-64bit
+	holds 'down: all came' '.end.sum.packets > 800 and .end.sum.lost_packets == 0' down.out
+	client both -u -t 1 --bidir -b 10M -l 1000
+	holds 'both: all came' '[.end.streams[].udp | .lost_packets] == [0, 0] and
+		([.end.streams[].udp.packets] | min) > 600' both.out
+	client small -u -k 300 -b 1M -l 16
+	holds 'small' '.end.sum.lost_packets == 0 and .end.sum.packets >= 300' small.out
+	client large -u -k 20 -b 20M -l 65507
+	holds 'large' '.end.sum.lost_packets == 0 and .end.sum.packets >= 20' large.out
+	until_true 5 log_lines 5
+	holds 'the log' '[., inputs] | all(.outcome == "done") and .[0].up.lost == 0 and .[1].down.goodput > 1e7' server.out
+	stop_server
+}
+@test "iperf3 -u against weir serve: -P, -R, --bidir, 64-bit counters, 16 to 65507 bytes" {
+	need iperf3
+	lab --no-serve served
+}
+
+# Each client's receiver counts exactly what that client's sender sent: nobody has a byte of another's.
+crowd()
+{
+	local i names=()
+	server
+	for i in 1 2 3; do
+		spawn "up$i" iperf3 -c "$WEIR_LAB_PEER" -J -u -t 2 -b 3M -l $((600 + i * 100)) -P 2
+		spawn "down$i" iperf3 -c "$WEIR_LAB_PEER" -J -u -R -t 2 -b 3M -l $((700 + i * 100))
+		spawn "both$i" iperf3 -c "$WEIR_LAB_PEER" -J -u --bidir -t 2 -b 2M -l $((800 + i * 100))
+		spawn "tcp$i" iperf3 -c "$WEIR_LAB_PEER" -J -t 2 -b 5M
+		spawn "own$i" "$WEIR" udp "$WEIR_LAB_PEER" --no-store -J -t 2 -b 3M --bidir -l 900
+		names+=("up$i" "down$i" "both$i" "tcp$i" "own$i")
+	done
+	for i in "${!names[@]}"; do
+		ended 40 "${pids[i + 1]}"
+		is "exit status of ${names[i]}" "$status" 0
+	done
+	for i in 1 2 3; do
+		holds "up$i" '.end.sum.lost_packets == 0 and (.end.sum.packets > 500)' "up$i.out"
+		holds "up$i: bytes" ".end.sum_received.bytes == .end.sum.packets * $((600 + i * 100))" "up$i.out"
+		holds "down$i" '.end.sum.lost_packets == 0 and .end.sum.packets > 500' "down$i.out"
+		holds "both$i" '[.end.streams[].udp.lost_packets] == [0, 0]' "both$i.out"
+		holds "own$i" '[.summaries[] | select(.metric == "udp.lost" or .metric == "udp.foreign") | .value] | all(. == 0)' "own$i.out"
+		holds "own$i: both ways" '[total("up"; "sender"; "udp.datagrams"), total("down"; "sender"; "udp.datagrams")] ==
+			[total("up"; "receiver"; "udp.datagrams"), total("down"; "receiver"; "udp.datagrams")]' "own$i.out"
+	done
+	until_true 8 log_lines 15
+	holds 'the log' '[., inputs] | all(.outcome == "done")' server.out
+	stop_server
+}
+@test "fifteen clients at once behind one address: UDP, TCP, both ways, each with its own count" {
+	need iperf3
+	lab --no-serve crowd
+}
+
+# relay ARG…: the scripted path on 127.0.0.1:5301.
+relay()
+{
+	spawn relay python3 "$RELAY" 5301 "$WEIR_LAB_PEER" "$@"
+	until_true 5 grep -q ready relay.out
+}
+
+through_relay()
+{
+	"$WEIR" udp 127.0.0.1 -p 5301 -J --no-store "$@" >run.json
+}
+
+accounts()
+{
+	server
+	relay drop=10,20-24,998-1000 dup=40,41,500 delay=100:3,200:7
+	through_relay -k 1000 -b 8M -l 1000 "$@"
+	is 'sent' "$(figure up sender udp.datagrams)" 1000
+	is 'lost, with those at the end' "$(figure up receiver udp.lost)" 9
+	is 'doubled' "$(figure up receiver udp.duplicates)" 3
+	is 'reordered' "$(figure up receiver udp.reordered)" 2
+	is 'late' "$(figure up receiver udp.late)" 0
+	is 'received' "$(figure up receiver udp.datagrams)" 994
+	holds 'share' '(total("up"; "receiver"; "udp.loss") - 0.009 | fabs) < 1e-9'
+	stop_server
+}
+@test "a path that loses, doubles and delays: every datagram is accounted for" {
+	need python3
+	export RELAY=$BATS_TEST_DIRNAME/udp_relay.py
+	lab --no-serve accounts
+}
+@test "the same with 64-bit counters and without offloads" {
+	need python3
+	export RELAY=$BATS_TEST_DIRNAME/udp_relay.py
+	lab --no-serve accounts --udp-counters-64bit --no-offload
+}
+
+searches()
+{
+	server
+	relay police=8000000
+	"$WEIR" udp 127.0.0.1 -p 5301 -J --no-store --find-rate --trial-time 0.5 --loss 1% -l 1000 >run.json
+	holds 'kind' '.kind == "find-rate"'
+	holds 'found' 'total("up"; "receiver"; "rate.found") | . > 5e6 and . < 9e6'
+	holds 'what gave out' '.limited_code == "udp-path"'
+	holds 'the curve' '[.parts[] | select(.kind == "trial")] | length > 5'
+	holds 'steps' '[.summaries[] | select(.metric == "rate.offered") | .dims.step] | unique | length > 5'
+	"$WEIR" udp "$WEIR_LAB_PEER" -J --no-store --find-rate -b 2M --trial-time 0.3 -l 1000 >run.json
+	holds 'the highest that was tried' '.summaries[] | select(.metric == "rate.found") |
+		.value == 2e6 and .bound == "ge"'
+	stop_server
+}
+@test "--find-rate: the highest rate, the curve, and who gave out" {
+	need python3
+	export RELAY=$BATS_TEST_DIRNAME/udp_relay.py
+	lab --no-serve searches
+}
+
+words()
+{
+	server
+	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.5 -l 100 >text
+	head -n 3 text | tr '\n' ' ' >first
+	has first 'offered load 1 Mbit/s (default); capacity not measured: use -b or --find-rate'
+	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.5 -b 5M >text
+	head -n 3 text | tr '\n' ' ' >first
+	! grep -q 'default' first
+	stop_server
+}
+@test "without -b, the first line says that nothing was measured of the capacity" {
+	lab --no-serve words
+}
+
+usage()
+{
+	local args
+	for args in '-l 15' '-l 65508' '--reverse --bidir' '-n 1M -k 2' '--find-rate -n 1M' '--loss 100%' '--loss x'; do
+		# shellcheck disable=SC2086 # words
+		status=0
+		"$WEIR" udp 192.0.2.1 $args >out 2>err || status=$?
+		is "exit status of weir udp $args" "$status" 2
+		[ -s err ] || fail "no words for $args"
+	done
+}
+@test "nonsense is refused before anything is sent" {
+	cd "$BATS_TEST_TMPDIR"
+	usage
+}
+
+closed_port()
+{
+	# A server of TCP alone: something else has its UDP port.
+	spawn_far holder python3 -c 'import socket, time
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(("::", 5201)); time.sleep(60)'
+	until_true 5 udp_is_held
+	server
+	status=0
+	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 1 2>err || status=$?
+	is 'exit status' "$status" 1
+	has err UDP
+	has server.out 'UDP is not served'
+	"$WEIR" tcp "$WEIR_LAB_PEER" --no-store -t 0.5 -q
+	stop_server
+}
+udp_is_held()
+{
+	[ -n "$(far ss -Hlun 'sport = :5201')" ]
+}
+@test "a server without UDP still serves TCP, and says so" {
+	need python3
+	lab --no-serve closed_port
+}
