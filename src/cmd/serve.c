@@ -388,7 +388,6 @@ static int with_secrets(const struct serve_opts *o, struct serve_cfg *cfg, struc
 
 static int serve(const struct serve_opts *o, struct serve_cfg *cfg, struct weir_err *e)
 {
-	struct log log = {.json = cfg->log_json};
 	char *dir = runtime_dir(o);
 	int r = activated_fd(e);
 
@@ -398,7 +397,6 @@ static int serve(const struct serve_opts *o, struct serve_cfg *cfg, struct weir_
 		r = open_status(o, dir, &cfg->status_fd, e);
 	if (r >= 0) {
 		cfg->stop_fd = cmd_stop_fd();
-		cfg->arg = &log;
 		r = with_secrets(o, cfg, e);
 	}
 	if (cfg->status_fd > 0) {
@@ -414,6 +412,7 @@ static int run(void *opts)
 	const struct serve_opts *o = opts;
 	struct net_prefix *allow = NULL, *deny = NULL;
 	struct serve_cfg cfg = config(o);
+	struct log log = {.json = cfg.log_json};
 	struct weir_err e = {0};
 	int r = check(o, &e);
 
@@ -423,6 +422,7 @@ static int run(void *opts)
 		r = parse_prefixes("deny", &o->deny, &deny, &e);
 	cfg.allow = allow;
 	cfg.deny = deny;
+	cfg.arg = &log;
 	if (r >= 0)
 		r = o->status ? show_status(o, &e) : serve(o, &cfg, &e);
 	free(allow);

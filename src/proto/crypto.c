@@ -57,7 +57,7 @@ int proto_psk_mac(const char *psk, const struct proto_part *parts, size_t n_part
 		  char hex[PROTO_MAC_HEX])
 {
 	static const char digits[] = "0123456789abcdef";
-	uint8_t mac[PROTO_SHA256];
+	uint8_t mac[PROTO_SHA256] = {0};
 	struct buf b = {0};
 	int ret = -ENOMEM;
 

@@ -249,15 +249,15 @@ int proto_login_new(const struct proto_login_cfg *c, struct proto_login **out, s
 {
 	bool server = c->users;
 	struct proto_login *l = calloc(1, sizeof(*l));
-	int ret = l ? 0 : err_os(e, ENOMEM, "login");
+	int ret;
 
-	if (ret == 0) {
-		l->pkcs1 = c->pkcs1;
-		ret = proto_rsa_new(c->key, strlen(c->key), server, &l->key, e);
-		if (ret < 0)
-			err_wrap(e, "%s", c->key_name);
-	}
-	if (ret == 0)
+	if (!l)
+		return err_os(e, ENOMEM, "login");
+	l->pkcs1 = c->pkcs1;
+	ret = proto_rsa_new(c->key, strlen(c->key), server, &l->key, e);
+	if (ret < 0)
+		err_wrap(e, "%s", c->key_name);
+	else
 		ret = server ? make_server(l, c, e) : make_client(l, c, e);
 	if (ret < 0) {
 		proto_login_free(l);
@@ -397,7 +397,10 @@ static bool read_token(const uint8_t *p, size_t n, struct token *t)
 	fits &= next_word(&r, t->password, sizeof(t->password));
 	fits &= next_word(&r, ts, sizeof(ts));
 	fits &= next_word(&r, t->time, sizeof(t->time));
-	return fits & !strcmp(user, "user:") & !strcmp(pwd, "pwd:") & !strcmp(ts, "ts:");
+	fits &= !strcmp(user, "user:");
+	fits &= !strcmp(pwd, "pwd:");
+	fits &= !strcmp(ts, "ts:");
+	return fits;
 }
 
 static bool known_user(const struct proto_login *l, const struct token *t)

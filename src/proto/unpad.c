@@ -135,7 +135,7 @@ static int stand_in(const uint8_t secret[PROTO_SHA256], const uint8_t *cipher, u
 int proto_unpad(bool pkcs1, const uint8_t secret[PROTO_SHA256], const uint8_t *cipher, uint8_t *em,
 		size_t n, size_t *len)
 {
-	uint8_t other[PROTO_RSA_MAX];
+	uint8_t other[PROTO_RSA_MAX] = {0};
 	uint32_t start = 0, size = (uint32_t)n;
 	mask good = 0;
 	int ret;

@@ -26,7 +26,9 @@
 
 static double seconds_since(int64_t ns)
 {
-	return (double)((clk_mono_ns() - ns) / NSEC_PER_MSEC) / 1e3;
+	int64_t ms = (clk_mono_ns() - ns) / NSEC_PER_MSEC;
+
+	return (double)ms / 1e3;
 }
 
 static const char *stage_of(const struct serve_test *t)
@@ -79,14 +81,14 @@ static int by_arrival(const void *a, const void *b)
 
 static void put_waiting(const struct serve_front *f, struct jw *w)
 {
-	const struct serve_conn *v[SHOWN_MAX];
+	const struct serve_conn *v[SHOWN_MAX] = {NULL};
 	size_t n = 0;
 
 	for (size_t i = 0; f->queued && i < f->pool.cap && n < SHOWN_MAX; i++) {
 		if (f->pool.conns[i].state == SERVE_CONN_QUEUED)
 			v[n++] = &f->pool.conns[i];
 	}
-	qsort(v, n, sizeof(*v), by_arrival);
+	qsort(v, n, sizeof(struct serve_conn *), by_arrival);
 	jw_arr(w, "waiting");
 	for (size_t i = 0; i < n; i++) {
 		jw_obj(w, NULL);
