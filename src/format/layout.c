@@ -83,7 +83,7 @@ static const struct format_col udp_table[] = {
 };
 
 static const struct format_col find_table[] = {
-	{"rate.failed", STAT_VALUE, "too much", 0, 3, MODEL_RECEIVER, "$ failed"},
+	{"rate.failed", STAT_VALUE, "failed at", 0, 3, MODEL_RECEIVER, NULL},
 };
 
 static const char *const tcp_spark[] = {"goodput", "throughput.sent", NULL};

@@ -72,6 +72,7 @@ static void put_grids(struct buf *out, const struct model_run *r, bool unicode)
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		if (order[i] < 0 || dirs & 1u << order[i])
 			put_grid(out, &g, format_report_grid(r, order[i], &g, unicode));
+	put_grid(out, &g, format_curve_grid(r, &g, unicode));
 	if (!format_result_label(r))
 		put_grid(out, &g, format_all_grid(r, &g, unicode));
 }

@@ -96,6 +96,7 @@ static void put_grids(struct buf *out, const struct model_run *r)
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		if (order[i] < 0 || dirs & 1u << order[i])
 			put_grid(out, &g, format_report_grid(r, order[i], &g, false));
+	put_grid(out, &g, format_curve_grid(r, &g, false));
 	if (!format_result_label(r))
 		put_grid(out, &g, format_all_grid(r, &g, false));
 }

@@ -122,6 +122,8 @@ bool format_report_grid(const struct model_run *r, int dir, struct format_grid *
 /* A row a flow, for 2 to FORMAT_FLOWS_MAX flows; false when there is none. */
 #define FORMAT_FLOWS_MAX 8
 bool format_flow_grid(const struct model_run *r, int dir, struct format_grid *g, bool unicode);
+/* curve.c: a line a trial of a search; false when there is none. */
+bool format_curve_grid(const struct model_run *r, struct format_grid *g, bool unicode);
 /* Calls put for each kind of event once, most severe first: "warning", "code: text (3 times)". */
 void format_events(const struct model_run *r, bool unicode,
 		   void (*put)(void *arg, enum model_severity sev, const char *text), void *arg);

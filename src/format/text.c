@@ -341,6 +341,7 @@ static void put_grids(struct text *t, const struct model_run *r)
 		if (order[i] >= 0)
 			put_grid(t, &g, format_flow_grid(r, order[i], &g, unicode));
 	}
+	put_grid(t, &g, format_curve_grid(r, &g, unicode));
 	if (!format_result_label(r))
 		put_grid(t, &g, format_all_grid(r, &g, unicode));
 }

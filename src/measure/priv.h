@@ -9,7 +9,8 @@
 struct measure_flow {
 	int dir; /* MODEL_UP, MODEL_DOWN */
 	bool sender, udp;
-	uint32_t len; /* UDP: bytes a datagram */
+	uint32_t len;    /* UDP: bytes a datagram */
+	uint32_t hellos; /* seen on its socket */
 	struct net_applied applied;
 };
 

@@ -360,6 +360,32 @@ static void on_control(struct session *s)
 	s->gone = true;
 }
 
+/* A receiver's worker tells of hellos; a sender's socket is read by nobody else. */
+static bool hello_on(struct session *s, size_t i, uint8_t hello[4])
+{
+	struct net_flow_sample f;
+
+	if (s->flows[i].sender)
+		return recv(net_engine_fd(s->en, i), hello, 4, MSG_DONTWAIT | MSG_TRUNC) == 4;
+	net_engine_sample(s->en, i, &f);
+	memcpy(hello, f.udp.hello, 4);
+	if (f.udp.hellos == s->flows[i].hellos)
+		return false;
+	s->flows[i].hellos = f.udp.hellos;
+	return true;
+}
+
+/* A client that vanished may be back with a new test on the same ports. */
+static void look_for_hellos(struct session *s)
+{
+	uint8_t hello[4];
+
+	for (size_t i = 0; s->udp && s->ps->hello_again && i < s->plan->n; i++) {
+		if (hello_on(s, i, hello))
+			s->ps->hello_again(s->ps->arg, net_engine_fd(s->en, i), hello, 4);
+	}
+}
+
 /* Round trips, ten times a second: of the control connection and of the flows that send. */
 static void probe(struct session *s, int64_t now)
 {
@@ -368,6 +394,7 @@ static void probe(struct session *s, int64_t now)
 	s->probe_ns = now + PROBE_NS;
 	if (s->plan->probe != FLOW_PROBE_NONE && s->ps->proto->ping && is_client(s))
 		s->ps->proto->ping(s->ps);
+	look_for_hellos(s);
 	if (s->phase == PHASE_LOAD)
 		look_at_rtts(s);
 }

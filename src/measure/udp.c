@@ -162,7 +162,7 @@ static int make_plan(const struct udp_cfg *c, uint64_t rate_bps, struct flow_pla
 	p->bytes = c->bytes;
 	p->blocks = c->blocks;
 	p->duration_ns = c->find ? c->trial_ns : c->bytes || c->blocks ? 0 : c->time_ns;
-	p->interval_ns = c->interval_ns;
+	p->interval_ns = c->find && c->trial_ns < c->interval_ns ? c->trial_ns : c->interval_ns;
 	p->probe = FLOW_PROBE_CTL_RTT;
 	if (c->title)
 		snprintf(p->title, sizeof(p->title), "%s", c->title);

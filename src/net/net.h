@@ -262,6 +262,8 @@ struct net_udp_sample {
 	uint64_t late;       /* older than the window: first or again, nobody knows; still lost */
 	uint64_t foreign;    /* no number of this test, or too short: in no other count.
 			      * 4-byte datagrams (hellos) are not even that */
+	uint32_t hellos;     /* 4-byte datagrams so far */
+	uint8_t hello[4];    /* the latest of them */
 	int64_t jitter_ns;   /* RFC 3550, 6.4.1: the running value */
 	uint64_t sock_drops; /* the kernel dropped them at this socket (SK_MEMINFO_DROPS, which is
 			      * SO_RXQ_OVFL's counter); with GRO a batch counts once */

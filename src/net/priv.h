@@ -143,6 +143,7 @@ struct net_udp_counters {
 	_Alignas(NET_CACHE_LINE) _Atomic uint64_t intended, skipped, refused;
 	_Atomic uint64_t received, highest, lost, reordered, duplicates, late, foreign, injected;
 	_Atomic uint64_t jitter_ns;
+	_Atomic uint64_t hello; /* how many << 32 | the latest one's bytes */
 	atomic_bool gso, gro;
 };
 

@@ -173,6 +173,8 @@ void net_udp_counters(const struct net_flow *f, struct net_flow_sample *s)
 {
 	const struct net_udp_counters *c = &f->udp->c;
 
+	uint64_t hello;
+
 	s->udp = (struct net_udp_sample){
 		.gso = net_flag(&c->gso),
 		.gro = net_flag(&c->gro),
@@ -191,6 +193,10 @@ void net_udp_counters(const struct net_flow *f, struct net_flow_sample *s)
 		.injected = net_count(&c->injected),
 		.jitter_ns = (int64_t)net_count(&c->jitter_ns),
 	};
+	hello = net_count(&c->hello);
+	s->udp.hellos = (uint32_t)(hello >> 32);
+	for (int i = 0; i < 4; i++)
+		s->udp.hello[i] = (uint8_t)(hello >> (24 - 8 * i));
 	if (f->sender && s->udp.intended < s->udp.sent)
 		s->udp.intended = s->udp.sent;
 }

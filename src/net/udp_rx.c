@@ -71,12 +71,21 @@ static uint64_t plausible(const struct net_udp *u, int64_t arrival_ns)
 	return (by_time > by_count ? by_time : by_count) + u->window;
 }
 
+static void take_hello(struct net_udp *u, const uint8_t *p)
+{
+	uint64_t n = (atomic_load_explicit(&u->c.hello, memory_order_relaxed) >> 32) + 1;
+
+	atomic_store_explicit(&u->c.hello, n << 32 | be32_at(p), memory_order_relaxed);
+}
+
 /* Its bytes when it belongs to the flow, else 0. */
 static uint32_t take_one(struct net_udp *u, const uint8_t *p, uint32_t n, uint64_t most,
 			 enum seq_kind *kind)
 {
-	if (n == HELLO_BYTES)
+	if (n == HELLO_BYTES) {
+		take_hello(u, p);
 		return 0;
+	}
 	if (n < u->head) {
 		u->short_ones++;
 		return 0;

@@ -118,6 +118,9 @@ struct proto_session {
 	 * the call waits for this test's turn among those of the same address, until the deadline.
 	 * Their sockets are connected and answered when they come. NULL = no UDP here. */
 	int (*expect_udp)(void *arg, size_t n, const uint8_t *token, int64_t deadline_ns);
+	/* server: a hello came again on a flow's socket: its peer may have begun another test. May
+	 * be NULL. */
+	void (*hello_again)(void *arg, int fd, const uint8_t *hello, size_t n);
 	const char *server_facts; /* JSON object of this host for the peer, or NULL; both roles */
 	/* both, native only: a line of the far end's run (NDJSON without newline) */
 	void (*on_line)(void *arg, const char *line, size_t n);

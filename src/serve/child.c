@@ -26,6 +26,7 @@ static void session_open(struct proto_session *s, const struct serve_job *job,
 		.take_data = serve_feed_take,
 		.expect_data = serve_feed_expect,
 		.expect_udp = serve_feed_expect_udp,
+		.hello_again = serve_feed_again,
 		.arg = feed,
 	};
 	memcpy(s->cookie, job->cookie, sizeof(s->cookie));

@@ -102,6 +102,22 @@ int serve_feed_expect_udp(void *arg, size_t n, const uint8_t *token, int64_t dea
 	return m.a ? 0 : -EOPNOTSUPP;
 }
 
+void serve_feed_again(void *arg, int fd, const uint8_t *hello, size_t n)
+{
+	const struct serve_feed *f = arg;
+	struct serve_msg m = {.type = SERVE_MSG_AGAIN, .len = sizeof(struct serve_again)};
+	struct serve_again a = {.n = (uint32_t)n};
+
+	_Static_assert(sizeof(a) <= sizeof(m.text), "it fits");
+	a.from.len = a.to.len = sizeof(a.from.ss);
+	if (n > sizeof(a.hello) || getpeername(fd, &a.from.sa, &a.from.len) ||
+	    getsockname(fd, &a.to.sa, &a.to.len))
+		return;
+	memcpy(a.hello, hello, n);
+	memcpy(m.text, &a, sizeof(a));
+	serve_chan_send(f->chan, &m, -1);
+}
+
 static int by_seq(const void *a, const void *b)
 {
 	const struct serve_feed_item *x = a, *y = b;

@@ -254,6 +254,52 @@ static void take_hello(struct serve_front *f, const struct net_dgram *d, const u
 	close(fd);
 }
 
+static void take_back(struct serve_front *f, struct back *b)
+{
+	while (b->n) {
+		struct item x = b->v[--b->n];
+
+		take_hello(f, &x.d, x.p, x.n, b);
+	}
+	free(b->v);
+}
+
+bool serve_udp_again(struct serve_front *f, struct serve_test *t, const struct serve_msg *m)
+{
+	struct net_dgram d = {0};
+	struct serve_again a;
+	struct proto_hello h;
+
+	if (m->len != sizeof(a) || t->again)
+		return false;
+	memcpy(&a, m->text, sizeof(a));
+	/* It is the child that says so: only what is of its own test is believed. */
+	if (a.n > sizeof(a.hello) || !proto_hello_read(a.hello, a.n, &h) ||
+	    !net_addr_same_host(&a.from, &t->peer) || !net_addr_same_host(&a.to, &t->local))
+		return false;
+	d.from = a.from;
+	d.to = a.to;
+	if (!expecting(f, &d, &h))
+		return false;
+	t->again = malloc(sizeof(a));
+	if (t->again)
+		*t->again = a;
+	return true;
+}
+
+void serve_udp_retry(struct serve_front *f, struct serve_again *take_again)
+{
+	struct back b = {0};
+
+	if (take_again) {
+		struct net_dgram d = {.from = take_again->from, .to = take_again->to};
+
+		back_put(&b, &d, take_again->hello, take_again->n);
+	}
+	take_back(f, &b);
+	free(take_again);
+}
+
 void serve_udp_event(struct serve_front *f, size_t i)
 {
 	uint8_t p[PROTO_HELLO_MAX + 1];
@@ -267,11 +313,6 @@ void serve_udp_event(struct serve_front *f, size_t i)
 			break;
 		if ((size_t)n < sizeof(p))
 			take_hello(f, &d, p, (size_t)n, &b);
-		while (b.n) {
-			struct item x = b.v[--b.n];
-
-			take_hello(f, &x.d, x.p, x.n, &b);
-		}
 	}
-	free(b.v);
+	take_back(f, &b);
 }

@@ -120,6 +120,7 @@ enum serve_msg_type {
 	SERVE_MSG_HELLOS, /* child: a = UDP flows expected; text: the token of its hellos, if any */
 	SERVE_MSG_TURN,   /* front: a = 1: the hellos may come; 0: there is no UDP, or no more */
 	SERVE_MSG_RESULT, /* child: the log line */
+	SERVE_MSG_AGAIN,  /* child: text: struct serve_again */
 };
 struct serve_msg {
 	uint32_t type, len; /* len: bytes of text */
@@ -131,6 +132,13 @@ int serve_chan_pair(int fds[2]); /* front's end does not block */
 int serve_chan_send(int fd, const struct serve_msg *m, int pass_fd);
 /* 1, 0 at the end, -EAGAIN, -EPROTO for what is no message. got_fd NULL: descriptors are refused. */
 int serve_chan_recv(int fd, struct serve_msg *m, int *got_fd);
+
+/* A hello on a running test's flow: its ends, and what it was. */
+struct serve_again {
+	struct net_addr from, to;
+	uint8_t hello[PROTO_HELLO_MAX];
+	uint32_t n;
+};
 
 /* ---- the child's end: data connections in accept order (feed.c) ------------------ */
 
@@ -147,6 +155,7 @@ struct serve_feed {
 /* proto_session's callbacks; arg is the feed. */
 int serve_feed_expect(void *arg, size_t n);
 int serve_feed_expect_udp(void *arg, size_t n, const uint8_t *token, int64_t deadline_ns);
+void serve_feed_again(void *arg, int fd, const uint8_t *hello, size_t n);
 int serve_feed_take(void *arg, int64_t deadline_ns);
 void serve_feed_fini(struct serve_feed *f);
 
@@ -217,6 +226,8 @@ struct serve_test {
 	bool began;    /* it expected some */
 	bool complete; /* and got them all */
 	bool logged;
+	struct serve_again
+		*again;     /* a hello for another test, once this one's sockets are closed */
 	const char *killed; /* why the front ended it, or NULL */
 };
 struct serve_tests {
@@ -296,6 +307,10 @@ void serve_udp_event(struct serve_front *f, size_t i);
 void serve_udp_expect(struct serve_front *f, struct serve_test *t, const struct serve_msg *m);
 void serve_udp_done(struct serve_front *f, struct serve_test *t);
 void serve_udp_expired(struct serve_front *f);
+/* A running test's flow got a hello. True: it is for another test, which waits for it: t must end. */
+bool serve_udp_again(struct serve_front *f, struct serve_test *t, const struct serve_msg *m);
+/* t's sockets are closed. Takes `take_again`, which may be NULL. */
+void serve_udp_retry(struct serve_front *f, struct serve_again *take_again);
 bool serve_udp_is_served(const struct serve_front *f);
 
 /* Serves on take_listener (closed at the end) with the privileges and the promptness it has. */

@@ -45,6 +45,7 @@ int serve_tests_init(struct serve_tests *ts, const struct serve_limits *lim)
 void serve_tests_fini(struct serve_tests *ts)
 {
 	for (size_t i = 0; ts->v && i < ts->cap; i++) {
+		free(ts->v[i].again);
 		if (ts->v[i].chan >= 0)
 			close(ts->v[i].chan);
 	}
@@ -218,6 +219,13 @@ int serve_test_start(struct serve_front *f, const struct serve_conn *c, const st
 
 /* ---- what the child says ---- */
 
+static void kill_test(struct serve_test *t, const char *why)
+{
+	if (!t->killed)
+		t->killed = why;
+	kill(t->pid, SIGKILL);
+}
+
 static void mark_overlap(struct serve_tests *ts, struct serve_test *t)
 {
 	for (size_t i = 0; i < ts->cap; i++) {
@@ -276,6 +284,7 @@ static void log_death(struct serve_front *f, struct serve_test *t, int status)
 static void reap(struct serve_front *f, struct serve_test *t)
 {
 	int status = 0;
+	struct serve_again *again = t->again;
 	bool ran = t->complete;
 
 	if (waitpid(t->pid, &status, WNOHANG) == 0) {
@@ -286,6 +295,7 @@ static void reap(struct serve_front *f, struct serve_test *t)
 		log_death(f, t, status);
 	slot_free(f, t);
 	f->ended++;
+	serve_udp_retry(f, again);
 	serve_ended(f, ran);
 }
 
@@ -314,6 +324,8 @@ void serve_test_event(struct serve_front *f, struct serve_test *t)
 			expects_udp(f, t, &m);
 		else if (m.type == SERVE_MSG_RESULT)
 			has_result(f, t, &m);
+		else if (m.type == SERVE_MSG_AGAIN && serve_udp_again(f, t, &m))
+			kill_test(t, "its peer has begun another test from the same port");
 	}
 }
 
@@ -342,13 +354,6 @@ int serve_test_give(struct serve_front *f, struct serve_test *t, uint64_t seq, i
 				       clk_mono_ns() + f->lim.duration_ns + OVERDUE_NS);
 	}
 	return 0;
-}
-
-static void kill_test(struct serve_test *t, const char *why)
-{
-	if (!t->killed)
-		t->killed = why;
-	kill(t->pid, SIGKILL);
 }
 
 void serve_test_expired(struct serve_front *f, struct serve_test *t)

@@ -140,6 +140,53 @@ crowd()
 	lab --no-serve crowd
 }
 
+# A client whose host lost its memory comes back from the same port, and its old control connection is
+# still there: as iperf3 would, by hand.
+returns()
+{
+	local way
+	server
+	for way in '' '"reverse":true,'; do
+		python3 - "$WEIR_LAB_PEER" "$way" <<'PY'
+import json, random, socket, struct, sys
+
+def control():
+    c = socket.create_connection((sys.argv[1], 5201))
+    c.settimeout(10)
+    c.sendall(bytes(random.choices(b"abcdefgh", k=36)) + b"\0")
+    assert c.recv(1) == b"\x09"
+    text = b'{"udp":true,%s"omit":0,"time":30,"num":0,"blockcount":0,"parallel":1,"len":1000,"bandwidth":1000000}' % sys.argv[2].encode()
+    c.sendall(struct.pack(">I", len(text)) + text)
+    assert c.recv(1) == b"\x0a"
+    return c
+
+def flow(c):
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.settimeout(8)
+    u.bind(("", 6000))
+    u.connect((sys.argv[1], 5201))
+    u.send(b"9876")
+    while u.recv(2000) != b"6789":
+        pass
+    assert c.recv(1) == b"\x01"
+    u.close()
+
+old = control()
+flow(old)
+new = control()
+flow(new)
+assert old.recv(9)[:1] in (b"", b"\x02")
+PY
+	done
+	until_true 8 log_lines 4
+	is 'tests ended by their own peer' "$(grep -c 'another test from the same port' server.out)" 2
+	stop_server
+}
+@test "a hello on a dead test's ports ends the old test and begins the new one" {
+	need python3
+	lab --no-serve returns
+}
+
 # relay ARG…: the scripted path on 127.0.0.1:5301.
 relay()
 {
