@@ -7,7 +7,7 @@ peer.py tokens HOST PORT FILE…  clients with the tokens in the files; prints w
 peer.py advisories HOST PORT  what once broke iperf3's server; prints a line each
 peer.py soak HOST PORT SECONDS N  N hostile connections at a time
 """
-import json, os, random, select, socket, struct, sys, time
+import json, random, resource, select, socket, struct, sys, time
 
 PARAMS = {"tcp": True, "omit": 0, "time": 60, "num": 0, "blockcount": 0, "parallel": 1,
           "len": 131072, "pacing_timer": 1000, "client_version": "3.12"}
@@ -54,6 +54,20 @@ class Test:
         self.data.append(s)
         return self
 
+    def datagrams(self):
+        """A UDP test that runs: the hello, its answer, and from then on nothing is read."""
+        del self.params["tcp"]
+        self.agree()
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.settimeout(10)
+        s.connect(self.at)
+        s.send(b"9876")
+        assert len(s.recv(4)) == 4
+        self.data.append(s)
+        expect(self.ctl, 1)
+        expect(self.ctl, 2)
+        return self
+
     def run(self):
         self.agree()
         for _ in range(self.params["parallel"]):
@@ -87,6 +101,8 @@ def stages(host, port):
     kept.append(Test(host, port).run())                # runs, this end sends
     kept.append(Test(host, port, reverse=True).run())  # runs, the server sends
     kept.append(Test(host, port, bidirectional=True).agree().stream().stream())
+    kept.append(Test(host, port, udp=True, len=1000, bandwidth=10**7, reverse=True).datagrams())
+    kept.append(Test(host, port, udp=True, len=1000, bandwidth=10**7).datagrams())
     kept.append(Test(host, port).run().end())          # no results
     late = Test(host, port).run().end()                # half of them
     late.ctl.sendall(block(results())[:40])
@@ -179,6 +195,8 @@ def hostile(host, port, rng):
 
 def soak(host, port, seconds, n):
     rng = random.Random(1)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     held, made, end = [], 0, time.monotonic() + seconds
     while time.monotonic() < end:
         try:

@@ -300,7 +300,7 @@ vanish()
 	mkfifo go
 	spawn peer bash -c "exec python3 '$PEER' stages 198.18.0.2 5201 <go"
 	exec 9>go
-	until_true 10 grep -q '^ready 11' peer.out
+	until_true 10 grep -q '^ready 13' peer.out
 	local since before after
 	ip rule add to 198.18.0.2 priority 1 blackhole
 	since=$(ms)
