@@ -54,11 +54,11 @@ static int find_floor(struct session *s, struct floor *f, struct weir_err *e)
 
 static void print_floor(const struct session *s, const struct floor *f)
 {
-	const char *metric = s->o->judge.primary ? s->o->judge.primary : "goodput";
+	const char *metric = s->judge.primary ? s->judge.primary : "goodput";
 	struct buf b = {0};
 	struct jw w = jw_init(&b);
 
-	if (s->o->judge.json) {
+	if (s->judge.json) {
 		jw_obj(&w, NULL);
 		jw_i64(&w, "schema", MODEL_SCHEMA);
 		jw_str(&w, "type", "calibration");
@@ -90,7 +90,7 @@ static int finish(struct session *s, int end, struct weir_err *e)
 
 	if (rc >= 0) {
 		struct model_verdict v = {.method = "calibrate-1",
-					  .metric = s->o->judge.primary,
+					  .metric = s->judge.primary,
 					  .outcome = VERDICT_NONE,
 					  .effect = f.ratio,
 					  .lo = 0,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/compare.h"
+#include "cmd/floor.h"
 
 static const char *const betters[] = {"auto", "higher", "lower", NULL};
 const char *const compare_fails[] = {"never", "worse", "different", NULL};
@@ -114,9 +115,24 @@ static int check(const struct compare_cfg *c, struct weir_err *e)
 	return 0;
 }
 
+/* What `weir calibrate` found, unless the command line says it. */
+static void find_floor(struct compare_cfg *c, const struct compare_set *s, struct cmd_floor *out)
+{
+	struct store *st = NULL;
+
+	*out = (struct cmd_floor){0};
+	if (c->floor > 0 || !s->v[0].runs || !s->v[0].n ||
+	    cmd_db_open(&c->db, STORE_READ, &st, NULL) < 0 || !st)
+		return;
+	if (cmd_floor_find(st, s->v[0].runs[0], c->primary, out) > 0)
+		c->floor = out->ratio;
+	store_close(st);
+}
+
 static int run(void *cfg)
 {
-	const struct compare_cfg *c = cfg;
+	struct compare_cfg *c = cfg;
+	struct cmd_floor floor = {0};
 	struct compare_set sides = {0};
 	struct compare_rows rows = {0};
 	struct weir_err e = {0};
@@ -125,10 +141,14 @@ static int run(void *cfg)
 
 	if (rc >= 0)
 		rc = compare_load(c, &sides, &e);
-	if (rc >= 0)
+	if (rc >= 0) {
+		find_floor(c, &sides, &floor);
 		rc = compare_judge(c, &sides, &rows, &e);
+	}
 	if (rc >= 0) {
 		(c->json ? compare_json : compare_print)(c, &sides, &rows, &b);
+		if (!c->json)
+			cmd_floor_say(&floor, &b);
 		code = compare_exit(c, &rows);
 		if (!cmd_flush(&b))
 			rc = err_set(&e, WEIR_OS, EIO, "the output was not written");

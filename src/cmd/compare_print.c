@@ -322,8 +322,9 @@ void compare_print(const struct compare_cfg *c, const struct compare_set *s,
 			put_plot(s, &rows->v[i], out);
 	}
 	(c->paste ? put_list : put_table)(c, s, rows, out);
+	/* The usual metrics stand in the table; what was asked for gets its sentence. */
 	for (size_t i = 0; i < rows->n; i++) {
-		if (rows->v[i].primary)
+		if (rows->v[i].primary || c->metrics.n)
 			put_verdict(c, s, &rows->v[i], out);
 	}
 	put_others(c, s, out);

@@ -35,10 +35,10 @@ static bool same_hosts(const struct model_run *a, const struct model_run *b)
 		same_text(a->host[MODEL_NEAR].name, b->host[MODEL_NEAR].name));
 }
 
-/* A metric that nobody named is the same unnamed one. */
+/* A metric that nobody named is goodput. */
 static bool same_metric(const struct model_verdict *v, const char *metric)
 {
-	return metric ? same_text(v->metric, metric) : !v->metric;
+	return same_text(v->metric ? v->metric : "goodput", metric ? metric : "goodput");
 }
 
 static bool take_floor(const struct model_run *r, const struct model_run *like, const char *metric,
@@ -74,4 +74,15 @@ int cmd_floor_find(struct store *s, const struct model_run *like, const char *me
 		model_run_free(r);
 	}
 	return rc < 0 ? rc : found;
+}
+
+void cmd_floor_say(const struct cmd_floor *f, struct buf *b)
+{
+	char when[24];
+
+	if (!(f->ratio > 0))
+		return;
+	clk_format_utc(when, sizeof(when), f->when_ns);
+	buf_printf(b, "Noise floor of this testbed: %.2g %% (weir calibrate of %.10s).\n",
+		   100 * f->ratio, when);
 }

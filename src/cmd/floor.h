@@ -13,5 +13,7 @@ struct cmd_floor {
  * own). 1, 0 when there is none, or a negative errno. */
 int cmd_floor_find(struct store *s, const struct model_run *like, const char *metric,
 		   struct cmd_floor *out);
+/* "Noise floor of this testbed: …", nothing when it is unknown. */
+void cmd_floor_say(const struct cmd_floor *f, struct buf *b);
 
 #endif

@@ -151,48 +151,77 @@ static const struct model_run *any_run(const struct session *s)
 	return NULL;
 }
 
+/* What the record keeps: an array for each verdict, on borrowed texts but for the metric. */
 struct verdicts {
 	struct model_verdict *v;
 	size_t n;
 };
 
-static void keep_verdict(struct verdicts *k, const struct compare_row *r)
+static const char **ids_of(const struct compare_set *set, const struct compare_row *r, size_t *n)
+{
+	const struct compare_side *a = &set->v[0], *b = &set->v[r->b];
+	const char **ids = calloc(a->n + b->n + 1, sizeof(*ids));
+
+	*n = 0;
+	for (size_t i = 0; ids && i < a->n + b->n; i++)
+		ids[(*n)++] = i < a->n ? a->runs[i]->id : b->runs[i - a->n]->id;
+	return ids;
+}
+
+static const char **reasons_of(const struct model_judgement *j, size_t *n)
+{
+	const char **codes = calloc(REASON_NUM + 1, sizeof(*codes));
+
+	*n = 0;
+	for (int r = 0; codes && r < REASON_NUM; r++) {
+		if (j->reasons & MODEL_R(r))
+			codes[(*n)++] = model_reason((enum model_reason)r)->code;
+	}
+	return codes;
+}
+
+static void keep_verdict(struct verdicts *k, const struct compare_set *set,
+			 const struct compare_row *r)
 {
 	struct model_verdict *v = reallocarray(k->v, k->n + 1, sizeof(*v));
 
 	if (!v)
 		return; /* the stored copy has one less */
 	k->v = v;
-	v[k->n++] = (struct model_verdict){.method = "try-1",
-					   .metric = r->metric ? strdup(r->metric) : NULL,
-					   .outcome = r->j.outcome,
-					   .effect = r->j.effect,
-					   .lo = r->j.lo,
-					   .hi = r->j.hi};
+	v = &v[k->n++];
+	*v = (struct model_verdict){.method = TRY_METHOD,
+				    .metric = r->metric ? strdup(r->metric) : NULL,
+				    .outcome = r->j.outcome,
+				    .effect = r->j.effect,
+				    .lo = r->j.lo,
+				    .hi = r->j.hi};
+	v->inputs = ids_of(set, r, &v->n_inputs);
+	v->reasons = reasons_of(&r->j, &v->n_reasons);
 }
 
 static void verdicts_fini(struct verdicts *k)
 {
-	for (size_t i = 0; i < k->n; i++)
+	for (size_t i = 0; i < k->n; i++) {
 		free((char *)(uintptr_t)k->v[i].metric);
+		free(k->v[i].inputs);
+		free(k->v[i].reasons);
+	}
 	free(k->v);
 }
 
-static void print_floor(const struct cmd_floor *f, const struct compare_cfg *c, struct buf *b)
+/* Two factors are two tables under their names, or one array of two comparisons. */
+static void put_head(const struct session *s, size_t f, struct buf *b)
 {
-	char when[24];
-
-	if (!(f->ratio > 0) || c->json)
-		return;
-	clk_format_utc(when, sizeof(when), f->when_ns);
-	buf_printf(b, "Noise floor of this testbed: %.2g %% (weir calibrate of %.10s).\n",
-		   100 * f->ratio, when);
+	if (s->judge.json)
+		buf_puts(b, f ? "," : "[");
+	else
+		buf_printf(b, "%s%s:\n", f ? "\n" : "", s->design.factors[f].name);
 }
 
 /* One factor: its levels against the first. */
 static int judge_factor(struct session *s, size_t f, struct verdicts *keep, struct weir_err *e)
 {
-	struct compare_cfg c = s->o->judge;
+	struct compare_cfg c = s->judge;
 	size_t n = s->design.factors[f].n_levels;
 	struct compare_side sides[TRY_LEVELS_MAX] = {0};
 	struct compare_set set = {sides, n};
@@ -212,16 +241,19 @@ static int judge_factor(struct session *s, size_t f, struct verdicts *keep, stru
 	rc = rc < 0 ? err_set(e, WEIR_OS, ENOMEM, "out of memory")
 		    : compare_judge(&c, &set, &rows, e);
 	if (rc >= 0) {
-		if (s->design.n_factors > 1 && !c.json)
-			buf_printf(&out, "%s%s:\n", f ? "\n" : "", s->design.factors[f].name);
+		if (s->design.n_factors > 1)
+			put_head(s, f, &out);
 		(c.json ? compare_json : compare_print)(&c, &set, &rows, &out);
-		print_floor(&floor, &c, &out);
+		if (!c.json)
+			cmd_floor_say(&floor, &out);
+		if (c.json && s->design.n_factors > 1 && f + 1 == s->design.n_factors)
+			buf_puts(&out, "]\n");
 		code = compare_exit(&c, &rows);
 		if (!cmd_flush(&out))
 			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
 	}
 	for (size_t i = 0; i < rows.n && rc >= 0; i++)
-		keep_verdict(keep, &rows.v[i]);
+		keep_verdict(keep, &set, &rows.v[i]);
 	compare_rows_fini(&rows);
 	for (size_t i = 0; i < n; i++)
 		free(sides[i].runs);

@@ -24,6 +24,8 @@ extern const size_t try_n_factor_opts, try_n_run_opts;
 
 struct session {
 	const struct try_opts *o;
+	struct compare_cfg judge; /* as told, or as the resumed experiment had it */
+	char *primary;            /* owned: the resumed experiment's */
 	struct try_design design;
 	struct try_exp x;
 	struct try_arm *arm;
@@ -46,7 +48,8 @@ int session_init(struct session *s, const struct try_opts *o, struct weir_err *e
 void session_fini(struct session *s);
 
 /* ---- try_store.c: its record ---- */
-#define TRY_TAG "experiment"
+#define TRY_TAG    "experiment"
+#define TRY_METHOD "try-1"
 /* A run of kind "experiment" or "calibration" that stands for the whole. */
 int record_open(struct session *s, struct weir_err *e);
 /* rows may be NULL; done = not to be resumed. */

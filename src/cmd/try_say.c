@@ -145,7 +145,7 @@ static void before(void *arg, const struct try_exp *x, size_t slot)
 
 static void put_value(const struct session *s, const struct model_run *r)
 {
-	const char *spec = s->o->judge.primary;
+	const char *spec = s->judge.primary;
 	const struct model_summary *m = model_find_spec(r, spec ? spec : "goodput", NULL);
 	char text[48] = "unknown";
 	double v;
@@ -159,7 +159,7 @@ static void put_value(const struct session *s, const struct model_run *r)
 
 static void put_effect(const struct session *s)
 {
-	struct model_judge_cfg cfg = {.sequential = true, .margin = s->o->judge.margin};
+	struct model_judge_cfg cfg = {.sequential = true, .margin = s->judge.margin};
 	size_t blocks = session_next(s) / try_variants(&s->design);
 	struct model_judgement j;
 

@@ -75,15 +75,27 @@ static int check_secrets(const struct opt_set *sets, size_t n, struct weir_err *
 	return 0;
 }
 
+static void set_times(struct session *s, const struct measure *m, const char *cfg)
+{
+	s->run_ns = time_of(m, cfg, "time") + time_of(m, cfg, "omit");
+	s->run_ns *= flag_of(m, cfg, "each-way") ? 2 : 1;
+	s->x.run_max_ns = s->run_ns ? 2 * s->run_ns + RUN_EXTRA_NS : RUN_UNKNOWN;
+	s->run_ns += s->run_ns ? OVERHEAD_NS : 0;
+}
+
 static int check_words(struct session *s, const struct measure *m, char **words, struct weir_err *e)
 {
 	struct opt_set sets[CMD_SETS_MAX];
 	char *cfg = calloc(1, cmd_measure_cfg_size(m));
-	size_t n = cfg ? cmd_measure_sets(m, cfg, sets) : 0;
-	int argc = 0, rc = cfg ? opt_defaults(sets, n, e) : no_memory(e);
+	int argc = 0, rc;
+	size_t n;
 
+	if (!cfg)
+		return no_memory(e);
 	while (words[argc])
 		argc++;
+	n = cmd_measure_sets(m, cfg, sets);
+	rc = opt_defaults(sets, n, e);
 	if (rc >= 0)
 		rc = opt_parse(sets, n, argc, words, e);
 	if (rc == -ECANCELED)
@@ -92,14 +104,9 @@ static int check_words(struct session *s, const struct measure *m, char **words,
 		rc = check_secrets(sets, n, e);
 	if (rc >= 0 && m->check)
 		rc = m->check(cfg, e);
-	if (rc >= 0) {
-		s->run_ns = time_of(m, cfg, "time") + time_of(m, cfg, "omit");
-		s->run_ns *= flag_of(m, cfg, "each-way") ? 2 : 1;
-		s->x.run_max_ns = s->run_ns ? 2 * s->run_ns + RUN_EXTRA_NS : RUN_UNKNOWN;
-		s->run_ns += s->run_ns ? OVERHEAD_NS : 0;
-	}
-	if (cfg)
-		opt_fini(sets, n);
+	if (rc >= 0)
+		set_times(s, m, cfg);
+	opt_fini(sets, n);
 	free(cfg);
 	return rc < 0 ? err_wrap(e, "%s", m->name) : 0;
 }
@@ -306,7 +313,7 @@ static int same_as_stored(struct session *s, const char *factors, struct weir_er
 	int rc = told ? set_factors(s, e) : try_design_read(&s->design, factors, e);
 
 	for (size_t i = 0; same && i < l->n; i++)
-		same = !strcmp(l->v[i], s->command[i]);
+		same = l->v && s->command && !strcmp(l->v[i], s->command[i]);
 	if (rc < 0)
 		return rc;
 	try_design_json(&s->design, &s->factors);
@@ -318,24 +325,46 @@ static int same_as_stored(struct session *s, const char *factors, struct weir_er
 	return err_hint(e, "say exactly what it was, or begin a new one without --resume");
 }
 
+/* The primary metric and the margin are part of what was planned. */
+static int judge_as_before(struct session *s, const struct model_run *r, struct weir_err *e)
+{
+	if (r->exp.margin > 0)
+		s->judge.margin = r->exp.margin;
+	if (!r->exp.primary)
+		return 0;
+	if (s->judge.primary && strcmp(s->judge.primary, r->exp.primary) != 0)
+		return err_set(e, WEIR_USAGE, EINVAL, "the primary metric was %.60s",
+			       r->exp.primary);
+	s->primary = strdup(r->exp.primary);
+	s->judge.primary = s->primary;
+	return s->primary ? 0 : no_memory(e);
+}
+
+static int take_record(struct session *s, const struct model_run *r, struct weir_err *e)
+{
+	int rc;
+
+	if (!r->exp.factors || !r->exp.plan)
+		return bad_plan(e);
+	s->resumed = true;
+	s->design.seed = (uint64_t)r->exp.seed;
+	buf_puts(&s->plan, r->exp.plan);
+	rc = s->plan.failed ? no_memory(e) : read_plan(s, r->exp.plan, e);
+	if (rc >= 0)
+		rc = same_as_stored(s, r->exp.factors, e);
+	s->design.same = s->o->calibrate;
+	if (rc >= 0)
+		rc = judge_as_before(s, r, e);
+	return rc < 0 ? rc : check_command(s, e);
+}
+
 static int start_again(struct session *s, struct weir_err *e)
 {
 	struct model_run *r = NULL;
 	int rc = record_find(s, s->o->resume, &r, e);
 
-	if (rc >= 0 && (!r->exp.factors || !r->exp.plan))
-		rc = bad_plan(e);
-	if (rc >= 0) {
-		s->resumed = true;
-		s->design.seed = (uint64_t)r->exp.seed;
-		buf_puts(&s->plan, r->exp.plan);
-		rc = s->plan.failed ? no_memory(e) : read_plan(s, r->exp.plan, e);
-	}
 	if (rc >= 0)
-		rc = same_as_stored(s, r->exp.factors, e);
-	s->design.same = s->o->calibrate;
-	if (rc >= 0)
-		rc = check_command(s, e);
+		rc = take_record(s, r, e);
 	model_run_free(r);
 	return rc < 0 ? rc : record_take_runs(s, e);
 }
@@ -357,7 +386,7 @@ static int open_store(struct session *s, struct weir_err *e)
 		return s->o->by_hand || s->o->resume
 			       ? err_set(e, WEIR_MISSING, ENOTSUP, "built without SQLite")
 			       : 0;
-	s->db = cmd_db_path(&s->o->judge.db);
+	s->db = cmd_db_path(&s->judge.db);
 	cfg.path = s->db;
 	rc = s->db ? store_open(&cfg, &s->store, e) : no_memory(e);
 	if (rc >= 0 && store_read_only(s->store))
@@ -378,8 +407,8 @@ static void set_exp(struct session *s)
 	s->x.exp = (struct model_experiment){.id = s->id,
 					     .factors = s->factors.data,
 					     .plan = s->plan.data,
-					     .primary = o->judge.primary,
-					     .margin = o->judge.margin};
+					     .primary = s->judge.primary,
+					     .margin = s->judge.margin};
 	s->x.settle_ns = o->settle_ns;
 	s->x.warmup = (size_t)o->warmup;
 	s->x.most = s->by_hand ? 1 : 0;
@@ -392,7 +421,7 @@ int session_init(struct session *s, const struct try_opts *o, struct weir_err *e
 {
 	int rc;
 
-	*s = (struct session){.o = o};
+	*s = (struct session){.o = o, .judge = o->judge};
 	s->design.same = o->calibrate;
 	s->x.stop_fd = cmd_stop_fd();
 	rc = open_store(s, e);
@@ -416,6 +445,7 @@ void session_fini(struct session *s)
 	free(s->db);
 	free(s->ssh);
 	free(s->journal_dir);
+	free(s->primary);
 	buf_fini(&s->factors);
 	buf_fini(&s->plan);
 	buf_fini(&s->tag);

@@ -5,6 +5,7 @@
  * that measured nothing, so that list, show, tag and rm know it already.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,19 @@ static void put_title(const struct session *s, struct buf *b)
 		for (size_t k = 0; k < f->n_levels; k++)
 			buf_printf(b, "%s%s", k ? "," : "", f->levels[k]);
 	}
-	buf_puts(b, b->len ? " --" : "--");
+	buf_puts(b, s->design.n_factors ? " --" : "--");
 	for (size_t i = 0; i < s->n_command; i++)
 		buf_printf(b, " %s", s->command[i]);
+}
+
+/* "better: goodput +3.8 %; " before what was asked, so that lists tell it. */
+static void put_outcome(const struct model_verdict *v, struct buf *b)
+{
+	if (!strcmp(v->method, TRY_METHOD))
+		buf_printf(b, "%s: %s %+.1f %%; ", model_verdict_names[v->outcome],
+			   v->metric ? v->metric : "", 100 * v->effect);
+	else
+		buf_printf(b, "noise floor %.2g %%; ", 100 * v->effect);
 }
 
 static void put_hosts(const struct session *s, struct model_run *r)
@@ -40,9 +51,10 @@ static void put_hosts(const struct session *s, struct model_run *r)
 	r->protocol = first ? model_run_str(r, first->protocol) : NULL;
 }
 
-static struct model_run *make_record(struct session *s, bool done)
+static struct model_run *make_record(struct session *s, const struct model_verdict *v, bool done)
 {
 	struct buf title = {0};
+	char failed[24];
 	uint8_t rnd[10];
 	struct model_run *r;
 
@@ -54,20 +66,23 @@ static struct model_run *make_record(struct session *s, bool done)
 		memcpy(r->id, s->id, sizeof(r->id));
 	else
 		memcpy(s->id, r->id, sizeof(s->id));
+	if (v)
+		put_outcome(v, &title);
 	put_title(s, &title);
 	put_hosts(s, r);
 	r->title = model_run_str(r, title.data);
-	r->request = model_run_str(r, s->plan.data);
 	r->outcome = done ? OUTCOME_COMPLETE : OUTCOME_PARTIAL;
 	r->exp = (struct model_experiment){.id = model_run_str(r, s->id),
 					   .factors = model_run_str(r, s->factors.data),
 					   .plan = model_run_str(r, s->plan.data),
-					   .primary = model_run_str(r, s->o->judge.primary),
+					   .primary = model_run_str(r, s->judge.primary),
 					   .seed = (int64_t)s->design.seed,
 					   .block = -1,
 					   .position = -1,
-					   .margin = s->o->judge.margin};
-	if (model_add_tag(r, TRY_TAG, done ? "finished" : "open") < 0 || title.failed) {
+					   .margin = s->judge.margin};
+	snprintf(failed, sizeof(failed), "%zu", s->x.failed);
+	if (model_add_tag(r, TRY_TAG, done ? "finished" : "open") < 0 || title.failed ||
+	    (s->x.failed && model_add_tag(r, "failed", failed) < 0)) {
 		model_run_free(r);
 		r = NULL;
 	}
@@ -77,7 +92,7 @@ static struct model_run *make_record(struct session *s, bool done)
 
 int record_open(struct session *s, struct weir_err *e)
 {
-	struct model_run *r = make_record(s, false);
+	struct model_run *r = make_record(s, NULL, false);
 	int rc = r ? 0 : err_set(e, WEIR_OS, ENOMEM, "out of memory");
 
 	if (rc >= 0 && s->store)
@@ -89,7 +104,7 @@ int record_open(struct session *s, struct weir_err *e)
 int record_close(struct session *s, const struct model_verdict *v, size_t n, bool done,
 		 struct weir_err *e)
 {
-	struct model_run *r = make_record(s, done);
+	struct model_run *r = make_record(s, n ? v : NULL, done);
 	int rc = r ? 0 : err_set(e, WEIR_OS, ENOMEM, "out of memory");
 
 	for (size_t i = 0; i < n && rc >= 0; i++)

@@ -49,6 +49,11 @@ verdict()
 	"$WEIR" export --format json "$run" >run.json
 	holds place '.experiment.variant == "128K" and .experiment.block >= 0 and .experiment.position >= 0'
 	holds request '.request.length == 131072'
+	"$WEIR" list >list
+	has list 'inconclusive: goodput +' 'length=1K,128K -- tcp'
+	"$WEIR" export --format json last >run.json
+	holds record '.kind == "experiment" and .outcome == "complete" and (.verdicts[0].inputs | length) == 8
+		and (.verdicts[0].reasons | index("few-blocks"))'
 }
 @test "try: a factor of the request, its runs and its verdict" {
 	lab verdict
@@ -75,6 +80,8 @@ factors()
 	has said '16K+64K | 16K+256K | 128K+64K | 128K+256K: 1 blocks, 4 runs'
 	has verdict 'length:' 'window:' 'A  16K (2 runs)' 'B  256K (2 runs)'
 	is runs "$(stored_runs)" 4
+	try_one --pairs 1 --vary tcp.length=16K,128K --vary tcp.window=64K,256K -- tcp "$WEIR_LAB_PEER" -t 0.2
+	holds 'an array of comparisons' '[.[].sides[].name] == ["16K", "128K", "64K", "256K"]' verdict.json
 }
 @test "try: two factors are crossed" {
 	lab factors
@@ -153,7 +160,8 @@ knobs()
 killed()
 {
 	local before
-	spawn try "$WEIR" try --warmup 0 --pairs 3 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.3
+	spawn try "$WEIR" try --warmup 0 --pairs 3 --primary tcp.rtt_loaded:p50 --margin 7% \
+		--vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.3
 	until_true 10 grep -q '3 of 6' try.err
 	kill -9 "$pid"
 	wait "$pid" || true
@@ -163,6 +171,7 @@ killed()
 	has said 'of 6 runs left' '6 of 6'
 	holds 'all runs, the old ones too' \
 		"([.sides[].n] == [3, 3]) and ($before - [.sides[].runs[]] == [])" verdict.json
+	holds 'judged as planned' '.metric == "tcp.rtt_loaded:p50" and .margin == 0.07' verdict.json
 	try_one --resume
 	is 'exit status: nothing is open' "$status" 1
 }
