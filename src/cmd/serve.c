@@ -60,7 +60,7 @@ static const struct opt serve_rows[] = {
 	{.name = "use-pkcs1-padding", .type = OPT_FLAG, .offset = F(pkcs1), .help = "logins of iperf3 before 3.17, and only those"},
 	{.name = "grace", .type = OPT_TIME, .offset = F(grace_ns), .metavar = "TIME", .help = "when told to stop, let running tests go on for this long", .fallback = "5"},
 	{.name = "config", .type = OPT_STR, .offset = F(config), .flags = OPT_FILE, .metavar = "FILE", .help = "lines NAME = VALUE with these options' names; the command line goes first"},
-	{.name = "runtime-dir", .type = OPT_STR, .offset = F(runtime_dir), .flags = OPT_FILE, .metavar = "DIR", .help = "folder for the socket that --status asks; /run/weir as root, else $XDG_RUNTIME_DIR/weir"},
+	{.name = "runtime-dir", .type = OPT_STR, .offset = F(runtime_dir), .flags = OPT_FILE, .metavar = "DIR", .help = "folder for the socket that --status asks; /run/weir-serve as root, else $XDG_RUNTIME_DIR/weir"},
 	{.name = "status", .type = OPT_FLAG, .offset = F(status), .help = "ask the running server who is being served, and end"},
 	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(json), .help = "the answer to --status as JSON"},
 };
@@ -238,7 +238,7 @@ static char *runtime_dir(const struct serve_opts *o)
 	else if (managed && managed[0] == '/')
 		buf_put(&b, managed, strcspn(managed, ":"));
 	else if (geteuid() == 0)
-		buf_puts(&b, "/run/weir");
+		buf_puts(&b, "/run/weir-serve");
 	else if (user && user[0] == '/')
 		buf_printf(&b, "%s/weir", user);
 	else

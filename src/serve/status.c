@@ -175,29 +175,6 @@ static int own_folder(const char *dir, struct weir_err *e)
 	return 0;
 }
 
-int serve_status_listen(const char *dir, struct weir_err *e)
-{
-	struct sockaddr_un a;
-	int fd, r = own_folder(dir, e);
-
-	if (r >= 0)
-		r = own_address(&a, dir, e);
-	if (r < 0)
-		return r;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return err_os(e, errno, "socket");
-	unlink(a.sun_path); /* of a process that had this number before */
-	/* The mode before anybody can connect: what the folder's mode forbids anyway. */
-	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    chmod(a.sun_path, 0600) < 0 || listen(fd, 8) < 0) {
-		r = err_os(e, errno, "%.160s", a.sun_path);
-		close(fd);
-		return r;
-	}
-	return fd;
-}
-
 void serve_status_unlink(const char *dir)
 {
 	struct sockaddr_un a;
@@ -228,26 +205,38 @@ static int read_answer(int fd, struct buf *b)
 	}
 }
 
+/* A socket that was left behind is taken away: nobody listens there again. */
+static int connect_to(const struct sockaddr_un *a)
+{
+	int r, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (!connect(fd, (const struct sockaddr *)a, sizeof(*a)))
+		return fd;
+	r = -errno;
+	if (r == -ECONNREFUSED)
+		unlink(a->sun_path);
+	close(fd);
+	return r;
+}
+
 /* 1 for an answer, 0 when nobody is there any more. */
 static int ask_one(const char *dir, const char *name, struct buf *b, struct weir_err *e)
 {
 	struct sockaddr_un a;
-	int r = address(&a, dir, name, e);
-	int fd = r < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd, r = address(&a, dir, name, e);
 
+	if (r < 0)
+		return r;
+	fd = connect_to(&a);
+	if (fd == -ECONNREFUSED || fd == -ENOENT)
+		return 0;
 	if (fd < 0)
-		return r < 0 ? r : err_os(e, errno, "socket");
-	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
-		r = -errno;
-		if (r == -ECONNREFUSED) /* left behind: nobody listens there again */
-			unlink(a.sun_path);
-		r = r == -ECONNREFUSED || r == -ENOENT ? 0 : err_os(e, -r, "%.160s", a.sun_path);
-	} else {
-		r = read_answer(fd, b);
-		r = r < 0 ? err_os(e, -r, "%.160s", a.sun_path) : 1;
-	}
+		return err_os(e, -fd, "%.160s", a.sun_path);
+	r = read_answer(fd, b);
 	close(fd);
-	return r;
+	return r < 0 ? err_os(e, -r, "%.160s", a.sun_path) : 1;
 }
 
 static bool is_ours(const char *name)
@@ -256,6 +245,50 @@ static bool is_ours(const char *name)
 
 	return n > head + tail && !memcmp(name, PREFIX, head) &&
 	       !memcmp(name + n - tail, SUFFIX, tail);
+}
+
+/* A server that gave up its privileges cannot take its socket away: the next one does. */
+static void sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *at;
+
+	while (d && (at = readdir(d))) {
+		struct sockaddr_un a;
+
+		int fd = is_ours(at->d_name) && !address(&a, dir, at->d_name, NULL) ? connect_to(&a)
+										    : -ENOENT;
+
+		if (fd >= 0)
+			close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
+int serve_status_listen(const char *dir, struct weir_err *e)
+{
+	struct sockaddr_un a;
+	int fd, r = own_folder(dir, e);
+
+	if (r >= 0)
+		sweep(dir);
+	if (r >= 0)
+		r = own_address(&a, dir, e);
+	if (r < 0)
+		return r;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_os(e, errno, "socket");
+	unlink(a.sun_path); /* of a process that had this number before */
+	/* The mode before anybody can connect: what the folder's mode forbids anyway. */
+	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    chmod(a.sun_path, 0600) < 0 || listen(fd, 8) < 0) {
+		r = err_os(e, errno, "%.160s", a.sun_path);
+		close(fd);
+		return r;
+	}
+	return fd;
 }
 
 int serve_status_ask(const char *dir, void (*each)(void *arg, const char *json, size_t n),

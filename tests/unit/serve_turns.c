@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "serve_util.h"
 
@@ -279,6 +280,18 @@ static void the_socket_is_its_owners(void **state)
 	end_asked(&s, dir);
 }
 
+/* The socket of a server that is no more. */
+static int left_behind(const char *path)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int r, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	r = bind(fd, (struct sockaddr *)&a, sizeof(a));
+	close(fd);
+	return r;
+}
+
 static void folders_of_others_are_refused(void **state)
 {
 	char dir[] = "/tmp/weir-turns-XXXXXX", link[64];
@@ -300,6 +313,17 @@ static void folders_of_others_are_refused(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(serve_status_ask(dir, on_answer, &a, &e), 0);
+	snprintf(link, sizeof(link), "%s/serve-1.sock", dir);
+	fd = serve_status_listen(dir, &e);
+	assert_true(fd >= 0);
+	close(fd);
+	serve_status_unlink(dir);
+	assert_int_equal(left_behind(link), 0);
+	fd = serve_status_listen(dir, &e); /* and the next server takes it away too */
+	assert_true(fd >= 0);
+	assert_int_equal(access(link, F_OK), -1);
+	close(fd);
+	serve_status_unlink(dir);
 	assert_int_equal(rmdir(dir), 0);
 	assert_int_equal(serve_status_ask(dir, on_answer, &a, &e), 0);
 }
