@@ -123,8 +123,9 @@ static int busy_err(struct proto_session *s, struct weir_err *e)
 	char peer[160];
 
 	proto_peer_name(s, peer, sizeof(peer));
-	err_set(e, WEIR_PEER, EBUSY, "%s is busy running a test", peer);
-	return err_hint(e, "an iperf3 server runs one test at a time: try again later");
+	err_set(e, WEIR_PEER, EBUSY, "%s is busy: it takes no further test now", peer);
+	return err_hint(e, "iperf3 serves one test at a time, a weir server as many as its "
+			   "limits allow: try again later");
 }
 
 /* A byte that ends the test whenever it comes; 0 when it is none of these. */

@@ -49,6 +49,15 @@ static int connect_any(struct proto_session *s, const struct net_addr *a, int n,
 	return fd;
 }
 
+/* "name:5201", "[fd00::1]:5201": as elsewhere it is written. */
+static bool has_port(const char *host)
+{
+	const char *colon = strrchr(host, ':');
+
+	return colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
+	       (strchr(host, ':') == colon || colon[-1] == ']');
+}
+
 static int open_control(struct proto_session *s, struct weir_err *e)
 {
 	struct net_addr addrs[ADDRS_MAX];
@@ -56,7 +65,9 @@ static int open_control(struct proto_session *s, struct weir_err *e)
 			    ADDRS_MAX, e);
 
 	if (n < 0)
-		return n;
+		return has_port(s->host) ? err_hint(e, "the port goes apart: -p %.5s",
+						    strrchr(s->host, ':') + 1)
+					 : n;
 	s->ctl_fd = connect_any(s, addrs, n, e);
 	if (s->ctl_fd < 0)
 		return s->ctl_fd;
@@ -220,15 +231,42 @@ static int identify(struct proto_session *s, struct weir_err *e)
 	return 0;
 }
 
+/* Closed with its words unread it would see a reset. */
+static void take_words(const struct proto_session *s)
+{
+	uint8_t waste[PEEK_MAX];
+
+	(void)!recv(s->ctl_fd, waste, sizeof(waste), MSG_DONTWAIT);
+}
+
 static int check_forced(const struct proto_session *s, const char *force, struct weir_err *e)
 {
 	char peer[160];
 
 	if (!force || !strcmp(force, s->proto->name))
 		return 0;
+	take_words(s);
 	proto_peer_name(s, peer, sizeof(peer));
 	return err_set(e, WEIR_PEER, EPROTONOSUPPORT, "%s speaks %s, not %s", peer, s->proto->name,
 		       force);
+}
+
+/* Who gives a key wants to know whom he measures against; only weir's protocol proves that. */
+static int check_psk(const struct proto_session *s, struct weir_err *e)
+{
+	char peer[160];
+	uint8_t word = 0;
+
+	if (!s->psk || s->proto == &proto_weir)
+		return 0;
+	/* That it is busy, or an error of its own, goes before: a weir server too says it so. */
+	if (recv(s->ctl_fd, &word, 1, MSG_PEEK | MSG_DONTWAIT) == 1 && word != 0x09)
+		return 0;
+	take_words(s);
+	proto_peer_name(s, peer, sizeof(peer));
+	err_set(e, WEIR_PEER, EACCES, "%s speaks iperf3, which cannot prove the pre-shared key",
+		peer);
+	return err_hint(e, "without --psk, --psk-file and WEIR_PSK it is measured without proof");
 }
 
 /* A weir server tells the protocols apart by the cookie: one without the mark gets iperf3's. */
@@ -263,6 +301,8 @@ int proto_dial(struct proto_session *s, const char *force, struct weir_err *e)
 		ret = identify(s, e);
 	if (ret == 0)
 		ret = check_forced(s, force, e);
+	if (ret == 0)
+		ret = check_psk(s, e);
 	if (ret == 0)
 		ret = s->proto->connect(s, e);
 	if (ret < 0)

@@ -15,6 +15,7 @@ static int read_hello(struct proto_session *s, int64_t deadline, struct weir_err
 {
 	struct weir_hello h;
 	struct weir_msg m = {0};
+	char peer[160];
 	int ret = weir_want(s, "hello", deadline, s->stop_fd, &m, "greeting it", e);
 
 	if (ret < 0)
@@ -23,19 +24,20 @@ static int read_hello(struct proto_session *s, int64_t deadline, struct weir_err
 	weir_msg_free(&m);
 	if (ret < 0)
 		return ret;
+	proto_peer_name(s, peer, sizeof(peer));
 	memcpy(weir_state_of(s)->far_nonce, h.nonce, sizeof(h.nonce));
 	snprintf(s->peer.tool, sizeof(s->peer.tool), "weir");
 	safe_str(s->peer.version, sizeof(s->peer.version), h.version, strlen(h.version));
 	for (size_t i = 0; i < s->plan->n; i++)
 		if (s->plan->flows[i].transport == NET_UDP && !h.udp)
-			return err_set(e, WEIR_PEER, EOPNOTSUPP, "the far weir (%s) has no UDP",
-				       s->peer.version);
+			return err_set(e, WEIR_PEER, EOPNOTSUPP, "%s: that weir (%s) has no UDP",
+				       peer, s->peer.version);
 	if (h.auth && !s->psk) {
-		err_set(e, WEIR_PEER, EACCES, "the server wants a pre-shared key");
+		err_set(e, WEIR_PEER, EACCES, "%s wants a pre-shared key", peer);
 		return err_hint(e, "give it with --psk-file or WEIR_PSK");
 	}
 	if (!h.auth && s->psk)
-		return err_set(e, WEIR_PEER, EACCES, "the server has no pre-shared key");
+		return err_set(e, WEIR_PEER, EACCES, "%s has no pre-shared key", peer);
 	return 0;
 }
 

@@ -106,7 +106,7 @@ busy()
 	until_true 5 listens 5201
 	spawn client iperf3 -c "$WEIR_LAB_PEER" -t 5 -b 10M
 	until_true 5 talking
-	meets 5201 3 'busy running a test' 'one test at a time'
+	meets 5201 3 'busy' 'one test at a time'
 	meets 5201 3 'speaks iperf3, not weir' -- --proto weir
 }
 talking()

@@ -45,12 +45,13 @@ static void *fake_run(void *arg)
 	return NULL;
 }
 
-static int dial(struct fake *f, const char *force, struct weir_err *e)
+static int dial(struct fake *f, const char *force, const char *psk, struct weir_err *e)
 {
 	struct flow_spec spec = {0};
 	struct flow_plan plan;
 	struct proto_session s = {.plan = &plan,
 				  .host = "127.0.0.1",
+				  .psk = psk,
 				  .stop_fd = -1,
 				  .timeout_ns = 150 * NSEC_PER_MSEC};
 	struct net_addr addr;
@@ -114,7 +115,7 @@ static void named_peers(void **state)
 		struct fake f = {.act = cases[i].act, .bytes = cases[i].bytes, .n = cases[i].n};
 		struct weir_err e = {0};
 		int64_t start = clk_mono_ns();
-		int ret = dial(&f, cases[i].force, &e);
+		int ret = dial(&f, cases[i].force, NULL, &e);
 
 		if (ret != -cases[i].err || !strstr(e.msg, cases[i].says))
 			print_message("case %zu: %d %s\n", i, ret, e.msg);
@@ -125,6 +126,19 @@ static void named_peers(void **state)
 				 !cases[i].force || strcmp(cases[i].force, "iperf3") != 0);
 		assert_true(clk_mono_ns() - start < 2 * NSEC_PER_SEC);
 	}
+}
+
+static void a_key_is_proved_or_no_test(void **state)
+{
+	struct fake plain = {.act = ACT_ANSWER, .bytes = "\x09", .n = 1};
+	struct fake busy = {.act = ACT_ANSWER, .bytes = "\xff", .n = 1};
+	struct weir_err e = {0};
+
+	(void)state;
+	assert_int_equal(dial(&plain, NULL, "key", &e), -EACCES);
+	assert_non_null(strstr(e.msg, "speaks iperf3, which cannot prove the pre-shared key"));
+	e = (struct weir_err){0};
+	assert_int_equal(dial(&busy, NULL, "key", &e), -EBUSY);
 }
 
 static void nobody(void **state)
@@ -164,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(named_peers),
+		cmocka_unit_test(a_key_is_proved_or_no_test),
 		cmocka_unit_test(nobody),
 		cmocka_unit_test(stopped),
 	};
