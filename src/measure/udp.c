@@ -132,7 +132,7 @@ static int udp_check(const void *cfg, struct weir_err *e)
 			       "--interval: %.3g ms is too short: sampling would disturb the test; "
 			       "use 0 or 10ms to 1h",
 			       (double)c->interval_ns / 1e6);
-	return 0;
+	return measure_check_cport(c->cport, c->bidir ? 2 * c->parallel : c->parallel, e);
 }
 
 /* ---- request to plan ---------------------------------------------------------------- */

@@ -7,13 +7,15 @@
 #include "net/net.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DAY_NS (86400 * NSEC_PER_SEC)
 
 struct range {
-	const char *field;
+	const char *field; /* the option, and what it is */
+	enum unit unit;    /* times are kept in ns */
 	size_t offset, size;
 	uint64_t lo, hi; /* 0 is always allowed: "by itself" or "off" */
 };
@@ -21,17 +23,17 @@ struct range {
 #define PLAN_FIELD(f) offsetof(struct flow_plan, f), sizeof(((struct flow_plan *)0)->f)
 
 static const struct range flow_ranges[] = {
-	{"rate", FLOW_FIELD(rate_bps), 1000, 10000000000000},
-	{"burst", FLOW_FIELD(burst), 1, 100000},
-	{"length", FLOW_FIELD(len), 1, 16 << 20},
-	{"window", FLOW_FIELD(window), 256, 1 << 30},
-	{"MSS", FLOW_FIELD(mss), 88, 32767}, /* what the kernel takes */
-	{"pacing rate", FLOW_FIELD(fq_rate_bps), 1000, 10000000000000},
+	{"--bitrate: the rate", UNIT_BPS, FLOW_FIELD(rate_bps), 1000, 10000000000000},
+	{"--bitrate: the burst", UNIT_NONE, FLOW_FIELD(burst), 1, 100000},
+	{"--length: the length", UNIT_BYTE, FLOW_FIELD(len), 1, 16 << 20},
+	{"--window: the window", UNIT_BYTE, FLOW_FIELD(window), 256, 1 << 30},
+	{"--set-mss: the MSS", UNIT_BYTE, FLOW_FIELD(mss), 88, 32767}, /* what the kernel takes */
+	{"--fq-rate: the pacing rate", UNIT_BPS, FLOW_FIELD(fq_rate_bps), 1000, 10000000000000},
 };
 static const struct range plan_ranges[] = {
-	{"omit", PLAN_FIELD(omit_ns), 1, 3600 * NSEC_PER_SEC},
-	{"duration", PLAN_FIELD(duration_ns), NSEC_PER_MSEC, 30 * DAY_NS},
-	{"interval", PLAN_FIELD(interval_ns), NSEC_PER_MSEC, DAY_NS},
+	{"--omit: the time to omit", UNIT_SECOND, PLAN_FIELD(omit_ns), 1, 3600 * NSEC_PER_SEC},
+	{"--time: the duration", UNIT_SECOND, PLAN_FIELD(duration_ns), NSEC_PER_MSEC, 30 * DAY_NS},
+	{"--interval: the interval", UNIT_SECOND, PLAN_FIELD(interval_ns), NSEC_PER_MSEC, DAY_NS},
 };
 
 int flow_plan_init(struct flow_plan *p, const struct flow_spec *spec, size_t n_up, size_t n_down)
@@ -94,15 +96,45 @@ static uint64_t field_value(const void *base, const struct range *r)
 	return v;
 }
 
+/* Exact where it can be: of 32767 and 32768 bytes one is inside. */
+static void put_value(char *dst, size_t cap, uint64_t v, const struct range *r)
+{
+	bool time = r->unit == UNIT_SECOND;
+	double value = time ? (double)(int64_t)v * 1e-9 : (double)v;
+	char *point, *end;
+
+	if (r->unit != UNIT_BPS && value >= 1 && value < 1e7) {
+		snprintf(dst, cap, "%.10g%s", value,
+			 time                   ? " s"
+			 : r->unit == UNIT_BYTE ? " B"
+						: "");
+		return;
+	}
+	unit_format(dst, cap, value, r->unit, 3);
+	point = strchr(dst, '.');
+	end = point ? point + 1 + strspn(point + 1, "0") : NULL;
+	if (end && *end == ' ') /* "1.00 ms" */
+		memmove(point, end, strlen(end) + 1);
+}
+
+static int range_err(const struct range *r, uint64_t v, struct weir_err *e)
+{
+	char value[32], lo[32], hi[32];
+
+	put_value(value, sizeof(value), v, r);
+	put_value(lo, sizeof(lo), r->lo, r);
+	put_value(hi, sizeof(hi), r->hi, r);
+	return err_set(e, WEIR_USAGE, ERANGE, "%s of %s is outside %s to %s", r->field, value, lo,
+		       hi);
+}
+
 static int check_ranges(const void *base, const struct range *r, size_t n, struct weir_err *e)
 {
 	for (; n; n--, r++) {
 		uint64_t v = field_value(base, r);
 
 		if (v && (v < r->lo || v > r->hi))
-			return err_set(e, WEIR_USAGE, ERANGE, "%s %lld is outside %llu..%llu",
-				       r->field, (long long)v, (unsigned long long)r->lo,
-				       (unsigned long long)r->hi);
+			return range_err(r, v, e);
 	}
 	return 0;
 }
@@ -119,7 +151,8 @@ static int check_flow(const struct flow_spec *f, struct weir_err *e)
 		return err_set(e, WEIR_USAGE, EINVAL, "zero copy is for TCP only");
 	if (f->transport == NET_UDP && f->len &&
 	    (f->len < NET_UDP_LEN_MIN || f->len > NET_UDP_LEN_MAX))
-		return err_set(e, WEIR_USAGE, ERANGE, "UDP length %u is outside %d..%d", f->len,
+		return err_set(e, WEIR_USAGE, ERANGE,
+			       "--length: %u B is outside %d B to %d B, a UDP datagram's", f->len,
 			       NET_UDP_LEN_MIN, NET_UDP_LEN_MAX);
 	if (f->burst && !f->rate_bps)
 		return err_set(e, WEIR_USAGE, EINVAL, "a burst needs a rate");

@@ -66,7 +66,7 @@ struct wrong {
 };
 
 static const struct wrong wrongs[] = {
-	{"rate", {.rate_bps = 1}, {0}},
+	{"--bitrate: the rate of 1 bit/s is outside 1 kbit/s to 10 Tbit/s", {.rate_bps = 1}, {0}},
 	{"rate", {.rate_bps = UINT64_MAX}, {0}},
 	{"burst", {.burst = 4}, {0}},
 	{"burst", {.burst = UINT32_MAX, .rate_bps = 1000000}, {0}},
@@ -74,13 +74,13 @@ static const struct wrong wrongs[] = {
 	{"window", {.window = UINT64_MAX}, {0}},
 	{"window", {.window = 1}, {0}},
 	{"MSS", {.mss = 87}, {0}},
-	{"MSS", {.mss = 32768}, {0}},
+	{"--set-mss: the MSS of 32768 B is outside 88 B to 32767 B", {.mss = 32768}, {0}},
 	{"pacing", {.fq_rate_bps = 1}, {0}},
 	{"congestion", {.cc = "sixteen letters!"}, {0}},
 	{"zero copy", {.transport = NET_UDP, .tx = NET_TX_ZEROCOPY}, {0}},
 	{"omit", {0}, {.omit_ns = -1}},
 	{"duration", {0}, {.duration_ns = INT64_MIN}},
-	{"duration", {0}, {.duration_ns = 5}},
+	{"--time: the duration of 5 ns is outside 1 ms to 2592000 s", {0}, {.duration_ns = 5}},
 	{"interval", {0}, {.interval_ns = 1000}},
 	{"interval", {0}, {.interval_ns = INT64_MAX}},
 	{"bytes", {0}, {.bytes = UINT64_MAX}},
