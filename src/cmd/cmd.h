@@ -55,10 +55,13 @@ size_t cmd_measure_cfg_size(const struct measure *m);
 
 /* Prints "weir CMD: <message>" and the hint on standard error; returns the exit code for it. */
 int cmd_fail(const char *cmd, const struct weir_err *e);
-/* All of b to standard output; false when that failed (EPIPE is silent). Clears b. */
+/* All of b to standard output; false when that failed, which is said. A reader that went away
+ * (EPIPE) has enough: no failure. Clears b. */
 bool cmd_flush(struct buf *b);
-bool cmd_colour(int fd); /* a terminal, NO_COLOR unset, TERM not dumb */
-bool cmd_unicode(void);  /* the locale is UTF-8 */
+int cmd_printed(void); /* the exit code after output by stdio: CMD_FAILED when it was not written */
+bool cmd_terminal(int fd); /* it understands escapes: TERM is set, and not dumb */
+bool cmd_colour(int fd);   /* the same, and NO_COLOR is unset */
+bool cmd_unicode(void);    /* the locale is UTF-8 */
 /* A descriptor that becomes readable on SIGINT, SIGTERM, SIGHUP; a second SIGINT kills. */
 int cmd_stop_fd(void);
 
@@ -78,6 +81,9 @@ int cmd_login_server(const char *key, const char *users, int64_t skew_ns, bool p
 int cmd_read_secret(const char *file, char *dst, size_t cap, struct weir_err *e);
 /* "name = value" lines, names as the long options; an error names file and line. */
 int cmd_config_file(const char *file, const struct opt_set *sets, size_t n, struct weir_err *e);
+
+/* "KEY=VALUE" of a tag as it may be (tag.c). */
+int cmd_tag_check(const char *text, struct weir_err *e);
 
 /* ---- the store's place (db.c) ---- */
 struct cmd_db_cfg {

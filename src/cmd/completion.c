@@ -109,8 +109,8 @@ static int run(void *cfg)
 	else if (strcmp(c->what, "man") != 0 || man(&b, c->command) < 0)
 		rc = err_set(&e, WEIR_USAGE, EINVAL,
 			     "use: weir completion bash, zsh, or man COMMAND");
-	if (rc >= 0)
-		cmd_flush(&b);
+	if (rc >= 0 && !cmd_flush(&b))
+		rc = err_set(&e, WEIR_OS, EIO, "the output was not written");
 	buf_fini(&b);
 	return rc < 0 ? cmd_fail("completion", &e) : CMD_OK;
 }

@@ -31,15 +31,21 @@ static const char *home(void)
 	return pw && pw->pw_dir ? pw->pw_dir : "";
 }
 
+/* A file's name and nothing else: to SQLite ":memory:" and "file:…" are more than that. */
+static void put_file(struct buf *b, const char *name)
+{
+	buf_printf(b, "%s%s", name[0] == ':' || !strncmp(name, "file:", 5) ? "./" : "", name);
+}
+
 char *cmd_db_path(const struct cmd_db_cfg *c)
 {
 	const char *env = getenv("WEIR_DB"), *state = getenv("XDG_STATE_HOME");
 	struct buf b = {0};
 
 	if (c && c->db && c->db[0])
-		buf_puts(&b, c->db);
+		put_file(&b, c->db);
 	else if (env && env[0])
-		buf_puts(&b, env);
+		put_file(&b, env);
 	else if (state && state[0] == '/') /* the specification ignores relative ones */
 		buf_printf(&b, "%s/weir/runs.db", state);
 	else

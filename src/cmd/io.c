@@ -39,9 +39,9 @@ bool cmd_flush(struct buf *b)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			if (errno != EPIPE)
+			ok = errno == EPIPE; /* the reader has enough */
+			if (!ok)
 				fprintf(stderr, "weir: writing the output: %s\n", strerror(errno));
-			ok = false;
 			break;
 		}
 		done += (size_t)n;
@@ -50,11 +50,28 @@ bool cmd_flush(struct buf *b)
 	return ok;
 }
 
+int cmd_printed(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return CMD_OK;
+	if (errno == EPIPE)
+		return CMD_OK;
+	fprintf(stderr, "weir: writing the output: %s\n", strerror(errno));
+	return CMD_FAILED;
+}
+
+bool cmd_terminal(int fd)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && term && term[0] && strcmp(term, "dumb") != 0;
+}
+
 bool cmd_colour(int fd)
 {
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no = getenv("NO_COLOR");
 
-	return isatty(fd) && !(no && no[0]) && term && strcmp(term, "dumb") != 0;
+	return cmd_terminal(fd) && !(no && no[0]);
 }
 
 bool cmd_unicode(void)

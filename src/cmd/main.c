@@ -4,17 +4,20 @@
  * measurement, add its file and a row here.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 
 static const struct cmd_row rows[] = {
 	{.measure = &measure_tcp}, {.measure = &measure_udp}, {.cmd = &cmd_serve},
 	{.cmd = &cmd_lab},         {.cmd = &cmd_list},        {.cmd = &cmd_show},
-	{.cmd = &cmd_compare},     {.cmd = &cmd_export},      {.cmd = &cmd_rm},
+	{.cmd = &cmd_compare},     {.cmd = &cmd_try},         {.cmd = &cmd_calibrate},
+	{.cmd = &cmd_plan},        {.cmd = &cmd_export},      {.cmd = &cmd_rm},
 	{.cmd = &cmd_tag},         {.cmd = &cmd_completion},
 };
 
@@ -73,7 +76,7 @@ static int print_overview(FILE *to)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		fprintf(to, "  %-12s %s\n", cmd_row_name(&rows[i]), cmd_row_summary(&rows[i]));
 	fputs("\n`weir COMMAND --help` tells its options; `man weir` has more.\n", to);
-	return to == stdout ? CMD_OK : CMD_USAGE;
+	return to == stdout ? cmd_printed() : CMD_USAGE;
 }
 
 static int print_help(const struct cmd_row *r)
@@ -81,13 +84,14 @@ static int print_help(const struct cmd_row *r)
 	struct opt_set sets[CMD_SETS_MAX];
 	size_t n = cmd_row_sets(r, NULL, sets);
 	struct buf b = {0};
+	bool ok;
 
 	buf_printf(&b, "weir %s: %s\n\nusage: weir %s [options] %s\n", cmd_row_name(r),
 		   cmd_row_summary(r), cmd_row_name(r), cmd_row_usage(r));
 	opt_help(&b, sets, n);
-	cmd_flush(&b);
+	ok = cmd_flush(&b);
 	buf_fini(&b);
-	return CMD_OK;
+	return ok ? CMD_OK : CMD_FAILED;
 }
 
 /* A file of options lies between the defaults and the command line, which is read twice: the file's
@@ -187,17 +191,35 @@ static int help(int argc, char **argv)
 	return r ? print_help(r) : print_overview(stdout);
 }
 
+/* A caller that closed standard streams would have our first sockets and pipes take their place. */
+static bool take_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd_row *r;
 
+	if (!take_standard_fds())
+		return CMD_FAILED;
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2)
 		return print_overview(stderr);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return help(argc, argv);
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") || !strcmp(argv[1], "version"))
-		return printf("weir %s\n", weir_version) > 0 ? CMD_OK : CMD_FAILED;
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") ||
+	    !strcmp(argv[1], "version")) {
+		printf("weir %s\n", weir_version);
+		return cmd_printed();
+	}
 	r = find_row(argv[1]);
 	if (!r)
 		return unknown_command(argv[1]);

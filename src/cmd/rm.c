@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 
@@ -35,20 +36,30 @@ static int check(const struct rm_cfg *c, int64_t *before, struct weir_err *e)
 	return 0;
 }
 
+/* One run may be named twice. */
+static bool among(char (*ids)[MODEL_ID_LEN + 1], size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(ids[i], id))
+			return true;
+	}
+	return false;
+}
+
 static int remove_named(const struct rm_cfg *c, struct store *s, struct weir_err *e)
 {
 	char(*ids)[MODEL_ID_LEN + 1] = calloc(c->runs.n, sizeof(*ids));
 	int rc = ids ? 0 : err_set(e, WEIR_OS, ENOMEM, "out of memory");
-	int n = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < c->runs.n && rc >= 0; i++)
-		rc = store_resolve(s, c->runs.v[i], ids[i], e);
 	for (size_t i = 0; i < c->runs.n && rc >= 0; i++) {
-		rc = store_remove(s, ids[i], e);
-		n += rc >= 0;
+		rc = store_resolve(s, c->runs.v[i], ids[n], e);
+		n += rc >= 0 && !among(ids, n, ids[n]);
 	}
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = store_remove(s, ids[i], e);
 	free(ids);
-	return rc < 0 ? rc : n;
+	return rc < 0 ? rc : (int)n;
 }
 
 static int run(void *cfg)
@@ -71,7 +82,7 @@ static int run(void *cfg)
 	if (rc >= 0)
 		printf("%d run%s removed\n", rc, rc == 1 ? "" : "s");
 	store_close(s);
-	return rc < 0 ? cmd_fail("rm", &e) : CMD_OK;
+	return rc < 0 ? cmd_fail("rm", &e) : cmd_printed();
 }
 
 static const struct cmd_more rm_more[] = {

@@ -83,19 +83,28 @@ size_t cmd_measure_sets(const struct measure *m, void *cfg, struct opt_set out[C
 
 /* ---- output ------------------------------------------------------------------------- */
 
-/* Any writer's buffer, written to standard output after each call. */
+/* Any writer's buffer, written to standard output after each call until that fails once. */
 struct out_sink {
 	struct sink sink;
 	struct sink *writer;
 	struct buf buf;
+	bool *failed;
 };
+
+static void out_put(struct out_sink *o)
+{
+	if (*o->failed)
+		buf_clear(&o->buf);
+	else
+		*o->failed = !cmd_flush(&o->buf);
+}
 
 static void out_begin(struct sink *s, const struct model_run *r)
 {
 	struct out_sink *o = (struct out_sink *)s;
 
 	o->writer->begin(o->writer, r);
-	cmd_flush(&o->buf);
+	out_put(o);
 }
 
 static void out_sample(struct sink *s, const struct model_run *r, const struct model_tick *t)
@@ -103,7 +112,7 @@ static void out_sample(struct sink *s, const struct model_run *r, const struct m
 	struct out_sink *o = (struct out_sink *)s;
 
 	o->writer->sample(o->writer, r, t);
-	cmd_flush(&o->buf);
+	out_put(o);
 }
 
 static void out_event(struct sink *s, const struct model_run *r, const struct model_event *ev)
@@ -111,7 +120,7 @@ static void out_event(struct sink *s, const struct model_run *r, const struct mo
 	struct out_sink *o = (struct out_sink *)s;
 
 	o->writer->event(o->writer, r, ev);
-	cmd_flush(&o->buf);
+	out_put(o);
 }
 
 static void out_end(struct sink *s, const struct model_run *r)
@@ -119,7 +128,7 @@ static void out_end(struct sink *s, const struct model_run *r)
 	struct out_sink *o = (struct out_sink *)s;
 
 	o->writer->end(o->writer, r);
-	cmd_flush(&o->buf);
+	out_put(o);
 }
 
 static int out_close(struct sink *s, struct weir_err *e)
@@ -132,13 +141,14 @@ static int out_close(struct sink *s, struct weir_err *e)
 	return rc;
 }
 
-static struct sink *out_new(const struct format *f, const struct format_opts *fo)
+static struct sink *out_new(const struct format *f, const struct format_opts *fo, bool *failed)
 {
 	struct out_sink *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return NULL;
 	o->sink = (struct sink){out_begin, out_sample, out_event, out_end, out_close};
+	o->failed = failed;
 	o->writer = f->writer(&o->buf, fo);
 	if (!o->writer) {
 		free(o);
@@ -248,8 +258,9 @@ static bool names_direction(const char *spec)
 
 static int parse_assertion(const char *text, struct assertion *a, struct weir_err *e)
 {
-	size_t n = strcspn(text, "<>");
+	size_t n = strcspn(text, "<>"), len = n;
 	char name[96];
+	const char *value;
 	const struct model_metric *m;
 	int rc;
 
@@ -258,8 +269,10 @@ static int parse_assertion(const char *text, struct assertion *a, struct weir_er
 			       "--assert: \"%.80s\" is not METRIC>=VALUE, such as goodput>=900M",
 			       text);
 	a->text = text;
-	memcpy(a->spec, text, n);
-	a->spec[n] = '\0';
+	while (len && text[len - 1] == ' ')
+		len--;
+	memcpy(a->spec, text, len);
+	a->spec[len] = '\0';
 	for (size_t i = ARRAY_LEN(assert_ops); i-- > 0;) {
 		if (!strncmp(text + n, assert_ops[i], strlen(assert_ops[i])))
 			a->op = (enum assert_op)i;
@@ -270,7 +283,8 @@ static int parse_assertion(const char *text, struct assertion *a, struct weir_er
 		err_set(e, WEIR_USAGE, EINVAL, "--assert: \"%.80s\" is not a metric", name);
 		return err_hint(e, "e.g. goodput, tcp.retransmits, tcp.rtt_loaded:p50, cpu.total");
 	}
-	rc = unit_parse(text + n + strlen(assert_ops[a->op]), m->unit, &a->value, e);
+	value = text + n + strlen(assert_ops[a->op]);
+	rc = unit_parse(value + strspn(value, " "), m->unit, &a->value, e);
 	if (rc >= 0)
 		rc = check_spec(a->spec, e);
 	return rc < 0 ? err_wrap(e, "--assert: %.80s", text) : 0;
@@ -341,7 +355,7 @@ struct runner {
 	struct js_doc *exp_doc;      /* its texts */
 	struct model_run **runs;     /* of --repeat */
 	size_t n_runs;
-	bool assert_failed, incomplete;
+	bool assert_failed, incomplete, interrupted, out_failed;
 };
 
 static int parse_tags(struct runner *r, struct weir_err *e)
@@ -350,9 +364,8 @@ static int parse_tags(struct runner *r, struct weir_err *e)
 	for (size_t i = 0; r->tags && i < r->c->tags.n; i++) {
 		char *eq = strchr(r->c->tags.v[i], '=');
 
-		if (!eq || eq == r->c->tags.v[i])
-			return err_set(e, WEIR_USAGE, EINVAL, "--tag: \"%.80s\" is not KEY=VALUE",
-				       r->c->tags.v[i]);
+		if (cmd_tag_check(r->c->tags.v[i], e) < 0)
+			return err_wrap(e, "--tag");
 		*eq = '\0';
 		r->tags[i] = (struct model_kv){.k = r->c->tags.v[i], .v = eq + 1};
 	}
@@ -398,6 +411,19 @@ static int read_experiment(struct runner *r, struct weir_err *e)
 	return r->exp.id ? 0 : err_set(e, WEIR_USAGE, EINVAL, "--experiment: there is no id");
 }
 
+static int take_psk(struct runner *r, const char *from, const char *key, struct weir_err *e)
+{
+	size_t n = strlen(key);
+
+	if (!n)
+		return err_set(e, WEIR_USAGE, EINVAL, "%s: the key is empty", from);
+	if (n >= sizeof(r->psk))
+		return err_set(e, WEIR_USAGE, E2BIG, "%s: the key has more than %d bytes", from,
+			       PSK_MAX - 1);
+	memcpy(r->psk, key, n + 1);
+	return 0;
+}
+
 static int read_psk(struct runner *r, struct weir_err *e)
 {
 	const char *env = getenv("WEIR_PSK");
@@ -405,11 +431,14 @@ static int read_psk(struct runner *r, struct weir_err *e)
 	if (r->c->psk_file) {
 		int rc = cmd_read_secret(r->c->psk_file, r->psk, sizeof(r->psk), e);
 
+		if (rc >= 0 && !r->psk[0])
+			rc = err_set(e, WEIR_USAGE, EINVAL, "%.160s: the first line is empty",
+				     r->c->psk_file);
 		return rc < 0 ? err_wrap(e, "--psk-file") : 0;
 	}
-	if (r->c->psk || env)
-		snprintf(r->psk, sizeof(r->psk), "%s", r->c->psk ? r->c->psk : env);
-	return 0;
+	if (r->c->psk)
+		return take_psk(r, "--psk", r->c->psk, e);
+	return env ? take_psk(r, "WEIR_PSK", env, e) : 0;
 }
 
 static void open_store(struct runner *r)
@@ -444,13 +473,22 @@ static struct sink *make_sink(struct runner *r)
 	struct sink *sinks[3];
 	size_t n = 0;
 
+	/* First: it is wiped before the others print. */
+	if (!shows_rows(r) && !r->c->experiment && cmd_terminal(STDERR_FILENO))
+		sinks[n++] = ui_progress(STDERR_FILENO, 0, fo.unicode);
 	if (f && !lines)
-		sinks[n++] = out_new(f, &fo);
+		sinks[n++] = out_new(f, &fo, &r->out_failed);
 	if (r->store)
 		sinks[n++] = store_sink(r->store);
-	if (!shows_rows(r) && !r->c->experiment && isatty(STDERR_FILENO))
-		sinks[n++] = ui_progress(STDERR_FILENO, 0, fo.unicode);
 	return sink_tee(sinks, n);
+}
+
+/* After an output that failed nothing more is tried. */
+static void put(struct runner *r, struct buf *b)
+{
+	if (!r->out_failed)
+		r->out_failed = !cmd_flush(b);
+	buf_fini(b);
 }
 
 static void say_partial(struct runner *r, const struct model_run *run)
@@ -464,6 +502,20 @@ static void say_partial(struct runner *r, const struct model_run *run)
 		fprintf(stderr, "weir %s: %s%s%s\n", r->m->name, w->text, ev->text ? ": " : "",
 			ev->text ? ev->text : "");
 		r->incomplete = true;
+	}
+}
+
+/* Of what a short output leaves out, that another test was run than was asked for. */
+static void say_lowered(const struct runner *r, const struct model_run *run)
+{
+	if (strcmp(form_of(r->c), "text") != 0 || shows_rows(r))
+		return;
+	for (size_t i = 0; i < run->n_events; i++) {
+		const struct model_event *ev = &run->events[i];
+
+		if (ev->code == WARN_CAP)
+			fprintf(stderr, "weir %s: %s%s%s\n", r->m->name, model_warn(ev->code)->text,
+				ev->text ? ": " : "", ev->text ? ev->text : "");
 	}
 }
 
@@ -481,9 +533,9 @@ static int finish_run(struct runner *r, struct model_run *run, struct sink *sink
 		format_headline(run, &b);
 		buf_putc(&b, '\n');
 	}
-	cmd_flush(&b);
-	buf_fini(&b);
+	put(r, &b);
 	say_partial(r, run);
+	say_lowered(r, run);
 	for (size_t i = 0; i < r->c->asserts.n; i++)
 		r->assert_failed |= !assertion_holds(&r->asserts[i], run);
 	r->runs[r->n_runs++] = run;
@@ -508,8 +560,7 @@ static void print_failed(struct runner *r, const struct model_run *run)
 		return;
 	model_to_json(run, &b);
 	buf_putc(&b, '\n');
-	cmd_flush(&b);
-	buf_fini(&b);
+	put(r, &b);
 }
 
 static int run_once(struct runner *r, struct weir_err *e)
@@ -544,8 +595,7 @@ static void print_spread(struct runner *r)
 	if (r->n_runs < 2 || strcmp(form_of(r->c), "text") != 0)
 		return;
 	format_spread((const struct model_run *const *)r->runs, r->n_runs, &fo, &b);
-	cmd_flush(&b);
-	buf_fini(&b);
+	put(r, &b);
 }
 
 static void trim_store(struct runner *r)
@@ -569,9 +619,11 @@ static int run_all(struct runner *r, struct weir_err *e)
 		return -ENOMEM;
 	for (int64_t i = 0; i < r->c->repeat && rc >= 0; i++) {
 		rc = run_once(r, e);
-		if (rc >= 0 && was_interrupted(r->runs[r->n_runs - 1]))
+		r->interrupted = rc >= 0 && was_interrupted(r->runs[r->n_runs - 1]);
+		if (r->interrupted || r->out_failed)
 			break;
 	}
+	r->incomplete |= r->interrupted && r->c->repeat > 1;
 	print_spread(r);
 	trim_store(r);
 	return rc;
@@ -624,7 +676,7 @@ int cmd_measure(const struct measure *m, void *cfg)
 	}
 	if (rc < 0)
 		rc = cmd_fail(m->name, &e);
-	else if (r.incomplete)
+	else if (r.incomplete || r.out_failed)
 		rc = CMD_FAILED;
 	else
 		rc = r.assert_failed ? CMD_VERDICT : CMD_OK;

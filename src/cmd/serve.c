@@ -42,7 +42,7 @@ static const struct opt serve_rows[] = {
 	{.name = "exclusive", .type = OPT_FLAG, .offset = F(exclusive), .help = "one test at a time; other clients wait for their turn, in order of arrival"},
 	{.name = "one-off", .letter = '1', .type = OPT_FLAG, .offset = F(one_off), .help = "end after one test that ran"},
 	{.name = "log", .type = OPT_ENUM, .offset = F(log), .metavar = "FORM", .help = "form of the log lines", .fallback = "text", .choices = log_forms},
-	{.name = "psk-file", .type = OPT_STR, .offset = F(psk_file), .flags = OPT_FILE, .metavar = "FILE", .help = "file with the pre-shared key that weir clients must know (or WEIR_PSK)"},
+	{.name = "psk-file", .type = OPT_STR, .offset = F(psk_file), .flags = OPT_FILE, .metavar = "FILE", .help = "file with the pre-shared key that weir clients must know (or WEIR_PSK); iperf3 clients are served without"},
 	{.name = "user", .type = OPT_STR, .offset = F(user), .metavar = "USER", .help = "become USER once it listens; as root, weir or nobody by default"},
 	{.name = "tests", .type = OPT_INT, .offset = F(tests), .metavar = "N", .help = "tests at once; 0 = 64 (16 with --public)", .max = 4096, .fallback = "0"},
 	{.name = "per-network", .type = OPT_INT, .offset = F(per_network), .metavar = "N", .help = "tests at once of one IPv4 address or IPv6 /64; 0 = any (4 with --public)", .max = 4096, .fallback = "0"},
@@ -135,8 +135,11 @@ static int read_psk(const char *file, char dst[PSK_MAX], struct weir_err *e)
 
 	if (file)
 		r = cmd_read_secret(file, dst, PSK_MAX, e);
+	else if (env && strlen(env) >= PSK_MAX)
+		r = err_set(e, WEIR_USAGE, E2BIG, "WEIR_PSK: the key has more than %d bytes",
+			    PSK_MAX - 1);
 	else if (env)
-		snprintf(dst, PSK_MAX, "%s", env);
+		memcpy(dst, env, strlen(env) + 1);
 	if (r >= 0 && !dst[0] && (file || env))
 		return err_set(e, WEIR_USAGE, EINVAL, "%s%s: the key is empty",
 			       file ? "--psk-file " : "WEIR_PSK", file ? file : "");
@@ -352,8 +355,8 @@ static int show_status(const struct serve_opts *o, struct weir_err *e)
 	r = serve_status_ask(dir, on_answer, &a, e);
 	if (r >= 0 && o->json)
 		buf_puts(&a.out, "]}\n");
-	if (r >= 0 && (a.n || o->json))
-		cmd_flush(&a.out);
+	if (r >= 0 && (a.n || o->json) && !cmd_flush(&a.out))
+		r = err_set(e, WEIR_OS, EIO, "the output was not written");
 	if (r >= 0 && !a.n)
 		r = err_set(e, WEIR_OS, ENOENT, "no server of this user runs (%.120s)", dir);
 	buf_fini(&a.out);

@@ -20,19 +20,36 @@ static const struct opt tag_opts[] = {
 };
 /* clang-format on */
 
+#define KEY_MAX   64
+#define VALUE_MAX 256
+
+/* A key is a word that needs no quotes anywhere. */
+int cmd_tag_check(const char *text, struct weir_err *e)
+{
+	static const char key_chars[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					"0123456789._-";
+	size_t n = strcspn(text, "=");
+	char safe[96];
+
+	safe_str(safe, sizeof(safe), text, strlen(text));
+	if (!n || text[n] != '=')
+		return err_set(e, WEIR_USAGE, EINVAL, "\"%s\" is not KEY=VALUE", safe);
+	if (n > KEY_MAX || strspn(text, key_chars) != n)
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "\"%s\": a key is 1 to %d letters, digits or . _ -", safe, KEY_MAX);
+	if (strlen(text + n + 1) > VALUE_MAX)
+		return err_set(e, WEIR_USAGE, E2BIG, "\"%s\": a value has at most %d bytes", safe,
+			       VALUE_MAX);
+	return 0;
+}
+
 static int check(const struct tag_cfg *c, struct weir_err *e)
 {
-	char safe[64];
+	int rc = 0;
 
-	for (size_t i = 0; i < c->set.n; i++) {
-		const char *eq = strchr(c->set.v[i], '=');
-
-		if (eq && eq != c->set.v[i])
-			continue;
-		safe_str(safe, sizeof(safe), c->set.v[i], strlen(c->set.v[i]));
-		return err_set(e, WEIR_USAGE, EINVAL, "\"%s\" is not KEY=VALUE", safe);
-	}
-	return 0;
+	for (size_t i = 0; i < c->set.n && rc >= 0; i++)
+		rc = cmd_tag_check(c->set.v[i], e);
+	return rc;
 }
 
 static int change(const struct tag_cfg *c, struct store *s, const char *id, struct weir_err *e)
@@ -55,6 +72,7 @@ static int print_tags(struct store *s, const char *id, struct weir_err *e)
 	struct model_run *r;
 	struct buf b = {0};
 	int rc = store_load(s, id, &r, e);
+	bool ok;
 
 	if (rc < 0)
 		return rc;
@@ -64,10 +82,10 @@ static int print_tags(struct store *s, const char *id, struct weir_err *e)
 		safe_put(&b, r->tags[i].v, strlen(r->tags[i].v));
 		buf_putc(&b, '\n');
 	}
-	cmd_flush(&b);
+	ok = cmd_flush(&b);
 	buf_fini(&b);
 	model_run_free(r);
-	return 0;
+	return ok ? 0 : err_set(e, WEIR_OS, EIO, "the output was not written");
 }
 
 static int run(void *cfg)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How far repeated runs lie apart: median, range, standard deviation as a share of the mean. A
- * run without the figure is not a zero; the count says how many are in it.
+ * run without the figure is not a zero, and one that did not end as planned measured something
+ * else; the count says how many are in it.
  */
 #include "format/priv.h"
 
@@ -32,7 +33,7 @@ static void gather(struct spread *s, const struct spread_row *row, const char *m
 	s->n = 0;
 	for (size_t i = 0; i < s->n_runs; i++) {
 		struct format_fig f = format_fig(s->runs[i], &k);
-		if (!format_known(&f))
+		if (!format_known(&f) || s->runs[i]->outcome != OUTCOME_COMPLETE)
 			continue;
 		s->metric = f.metric;
 		s->v[s->n++] = f.value;
@@ -56,10 +57,11 @@ static void put_range(const struct spread *s, const struct model_stats *st, stru
 static void put_deviation(const struct model_stats *st, struct buf *cell, bool unicode)
 {
 	static const struct model_metric share = {.name = "", .unit = UNIT_RATIO};
-	if (st->n < 2 || !(st->mean > 0))
+	bool equal = st->n >= 2 && st->min == st->max;
+	if (st->n < 2 || (!equal && !(st->mean > 0)))
 		buf_puts(cell, "unknown");
 	else
-		format_value_put(cell, st->stddev / st->mean, &share, 2, unicode);
+		format_value_put(cell, equal ? 0 : st->stddev / st->mean, &share, 2, unicode);
 }
 
 static void put_row(struct format_grid *g, const struct spread *s, const char *name, int dir,

@@ -87,3 +87,17 @@ commands() {
 	[ "$status" -eq 0 ]
 	[[ $output =~ ^weir\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 }
+
+@test "an output that cannot be written is a failure" {
+	[ -c /dev/full ] || skip 'no /dev/full'
+	for args in --help --version 'tcp --help' 'completion bash' 'completion man tcp'; do
+		# shellcheck disable=SC2086 # words
+		run bash -c '"$0" "$@" 2>&1 >/dev/full' "$WEIR" $args
+		[ "$status" -eq 1 ]
+		[[ $output == *"writing the output: No space left on device"* ]]
+		# shellcheck disable=SC2086
+		run bash -c 'set -o pipefail; "$0" "$@" 2>&1 | true' "$WEIR" $args
+		[ "$status" -eq 0 ]
+		[ -z "$output" ]
+	done
+}

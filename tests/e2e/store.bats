@@ -39,6 +39,9 @@ weir()
 	mkdir -p "$BATS_TEST_TMPDIR/home/.local/state/weir" "$BATS_TEST_TMPDIR/xdg/weir"
 	weir list --db "$BATS_TEST_TMPDIR/a.db"
 	[[ "$output" == *"($BATS_TEST_TMPDIR/a.db)"* ]]
+	cp "$WEIR_DB" "$BATS_TEST_TMPDIR/:memory:"
+	cd "$BATS_TEST_TMPDIR"
+	[ "$("$WEIR" list --db :memory: --json | jq '.runs | length')" -eq 1 ]
 	unset WEIR_DB
 	export XDG_STATE_HOME="$BATS_TEST_TMPDIR/xdg" HOME="$BATS_TEST_TMPDIR/home"
 	weir list
@@ -136,6 +139,14 @@ weir()
 	[ "$status" -eq 1 ]
 	weir tag last nothing
 	[ "$status" -eq 2 ]
+	weir tag last 'a key=1'
+	[ "$status" -eq 2 ]
+	weir tag last "$(printf 'k%.0s' {1..65})=1"
+	[ "$status" -eq 2 ]
+	weir tag last "long=$(printf 'v%.0s' {1..257})"
+	[ "$status" -eq 2 ]
+	weir tag last "$(printf 'k%.0s' {1..64})=$(printf 'v%.0s' {1..256})"
+	[ "$status" -eq 0 ]
 	weir tag
 	[ "$status" -eq 2 ]
 }
@@ -151,6 +162,9 @@ weir()
 	[ "$output" = "0 runs removed" ]
 	weir rm --older 2026-11-30 --tagged
 	[ "$output" = "0 runs removed" ]
+	cp "$WEIR_DB" "$BATS_TEST_TMPDIR/copy.db"
+	weir rm last last --db "$BATS_TEST_TMPDIR/copy.db"
+	[ "$output" = "1 run removed" ]
 	weir rm --older 2099-01-01 --tagged
 	[ "$output" = "1 run removed" ]
 	weir list
