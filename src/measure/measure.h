@@ -49,7 +49,8 @@ struct measure_session {
 	bool pin;
 	/* Server: non-zero once another test ran at the same time; NULL = not known. */
 	const _Atomic int *overlap;
-	bool trial; /* the load's part is a trial of a search, not a phase */
+	int64_t idle_ns; /* server: a test that moves nothing for so long is over; 0 = never */
+	bool trial;      /* the load's part is a trial of a search, not a phase */
 	bool begun; /* the sink has begun: set here, or by the caller after an earlier session */
 };
 /*
@@ -70,6 +71,7 @@ struct measure_serve {
 	int stop_fd;
 	/* Non-zero while or once another test ran at the same time; NULL = not known. */
 	const _Atomic int *overlap;
+	int64_t idle_ns; /* a test that moves nothing for so long is over; 0 = 120 s */
 };
 int measure_serve_run(struct measure_serve *m, struct model_run **out, struct weir_err *e);
 

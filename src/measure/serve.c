@@ -9,6 +9,8 @@
 
 #include "measure/priv.h"
 
+#define IDLE_NS (120 * NSEC_PER_SEC)
+
 /* Lines of the run, sent as soon as they are whole. */
 struct wire_sink {
 	struct sink sink;
@@ -120,7 +122,8 @@ static int serve_test(struct measure_serve *m, struct model_run *run, struct wei
 				     .run_start_ns = clk_mono_ns(),
 				     .workers = m->workers,
 				     .pin = m->pin,
-				     .overlap = m->overlap};
+				     .overlap = m->overlap,
+				     .idle_ns = m->idle_ns ? m->idle_ns : IDLE_NS};
 	int rc = ps->proto->accept(ps, m->limits, e);
 
 	if (rc < 0)

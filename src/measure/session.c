@@ -20,6 +20,7 @@
 #define PROBE_NS           (100 * NSEC_PER_MSEC)
 #define RTT_FLOWS          64
 #define SERVER_INTERVAL_NS NSEC_PER_SEC /* for clients that do not say theirs */
+#define DRY_NS             NSEC_PER_SEC /* the rest of a count will not come */
 
 enum phase { PHASE_OMIT, PHASE_LOAD, PHASE_DONE };
 
@@ -40,6 +41,8 @@ struct session {
 	const char *load_name;
 	int64_t interval_ns, go_ns, omit_end_ns, load_end_ns, probe_ns;
 	size_t rtt_next; /* the flow whose turn it is */
+	uint64_t moved;  /* bytes at moved_ns, when some were seen to move last */
+	int64_t moved_ns;
 	bool peer_ended, stopped, gone;
 	struct weir_err peer_err;
 };
@@ -87,6 +90,7 @@ static int open_engine(struct session *s, struct weir_err *e)
 	/* The end that sends keeps the count exact; a client that only receives ends by it. */
 	cfg.limit_bytes = s->plan->bytes;
 	cfg.limit_blocks = s->plan->blocks;
+	cfg.limit_later = s->plan->omit_ns > 0;
 	rc = net_engine_new(&cfg, &s->en, e);
 	if (rc < 0)
 		return rc;
@@ -312,6 +316,7 @@ static int go(struct session *s, struct weir_err *e)
 	net_engine_go(s->en);
 	s->probe_ns = s->go_ns + PROBE_NS;
 	s->omit_end_ns = s->go_ns + s->plan->omit_ns;
+	s->moved_ns = s->go_ns;
 	if (s->plan->omit_ns <= 0)
 		return begin_load(s, s->go_ns);
 	net_sampler_until(s->sm, s->omit_end_ns);
@@ -399,6 +404,45 @@ static void probe(struct session *s, int64_t now)
 		look_at_rtts(s);
 }
 
+static int64_t idle_ns(struct session *s, int64_t now)
+{
+	uint64_t moved = net_engine_bytes(s->en);
+
+	if (moved != s->moved) {
+		s->moved = moved;
+		s->moved_ns = now;
+	}
+	return now - s->moved_ns;
+}
+
+static bool only_receives(const struct session *s)
+{
+	return flow_plan_count(s->plan, is_client(s) ? NET_UP : NET_DOWN) == 0;
+}
+
+static bool is_counted(const struct session *s)
+{
+	return s->plan->bytes || s->plan->blocks;
+}
+
+/* A server that moves nothing is held by nobody; a far end that counts from another moment on may
+ * have sent its last byte before this end has got as many. */
+static bool is_over(struct session *s, int64_t now)
+{
+	int64_t idle = idle_ns(s, now);
+
+	if (is_client(s))
+		return s->phase == PHASE_LOAD && s->plan->omit_ns > 0 && is_counted(s) &&
+		       only_receives(s) && idle >= DRY_NS;
+	if (!s->ms->idle_ns || idle < s->ms->idle_ns)
+		return false;
+	measure_event(s->ms->run, s->ms->sink, s->phase == PHASE_OMIT ? s->part_omit : s->part_load,
+		      WARN_PEER_GONE, run_time(s, now), "no data for %.3g s", (double)idle * 1e-9);
+	s->ps->proto->say(s->ps, PROTO_SAY_FAILED);
+	s->gone = true;
+	return true;
+}
+
 static int poll_timeout_ms(const struct session *s, int64_t now)
 {
 	int64_t until = s->phase == PHASE_OMIT ? s->omit_end_ns : s->load_end_ns;
@@ -417,6 +461,10 @@ static int end_omit(struct session *s)
 {
 	int64_t t = cut(s, &s->base);
 
+	/* Of a client that only receives, the count is its own: a server that counted too would start
+	 * at another moment, and could end short of it. */
+	if (is_client(s) || flow_plan_count(s->plan, NET_UP))
+		net_engine_limit(s->en);
 	model_end_part(s->ms->run, s->part_omit, run_time(s, t), OUTCOME_COMPLETE);
 	return begin_load(s, t);
 }
@@ -436,7 +484,7 @@ static int run_loop(struct session *s)
 
 		if (s->phase == PHASE_OMIT && now >= s->omit_end_ns)
 			rc = end_omit(s);
-		if (s->phase == PHASE_LOAD && now >= s->load_end_ns)
+		if ((s->phase == PHASE_LOAD && now >= s->load_end_ns) || is_over(s, now))
 			break;
 		probe(s, now);
 		if (poll(p, ARRAY_LEN(p), poll_timeout_ms(s, clk_mono_ns())) < 0)
@@ -473,11 +521,14 @@ static uint64_t received(const struct session *s)
 	return sum;
 }
 
-/* What a client that counts will have sent in all; 0 = not known. */
+/* What a client that counts will have sent in all. After a warm-up nobody can tell how much that
+ * was: whatever comes. */
 static uint64_t counted(const struct session *s)
 {
 	uint64_t sum = 0;
 
+	if (s->plan->omit_ns > 0)
+		return UINT64_MAX;
 	for (size_t i = 0; s->ps->far_sent && i < s->plan->n; i++)
 		sum += s->flows[i].sender ? 0 : s->ps->far_sent[i];
 	return sum              ? sum
@@ -492,8 +543,9 @@ static void drain_counted(struct session *s)
 	int64_t now = clk_mono_ns(), end = now + DRAIN_NS, idle_end = now + DRAIN_IDLE_NS;
 	uint64_t want = counted(s), got = received(s), was;
 
-	if (is_client(s) || !s->peer_ended || s->plan->omit_ns > 0 ||
-	    !(s->plan->bytes || s->plan->blocks))
+	if (is_client(s) || !s->peer_ended || !is_counted(s))
+		return;
+	if (s->plan->omit_ns > 0 && !only_receives(s))
 		return;
 	while (got < want && now < end && now < idle_end) {
 		int64_t look_end = now + DRAIN_LOOK_NS;
@@ -557,6 +609,19 @@ static int end_load(struct session *s)
 	return s->base && s->last ? 0 : -ENOMEM;
 }
 
+/* Of a count that this end only receives, the period ends with the last byte: that it was the last
+ * is known later. */
+static int64_t period_end(const struct session *s)
+{
+	int64_t end = 0;
+
+	for (size_t i = 0; is_counted(s) && only_receives(s) && i < s->plan->n; i++) {
+		if (s->last->s[i].last_ns > end)
+			end = s->last->s[i].last_ns;
+	}
+	return end > s->base->t1 ? end : s->last->t1;
+}
+
 static struct measure_totals totals(const struct session *s)
 {
 	return (struct measure_totals){.part = s->part_load,
@@ -564,7 +629,7 @@ static struct measure_totals totals(const struct session *s)
 				       .to = s->last,
 				       .final = s->final,
 				       .omitted = s->plan->omit_ns > 0,
-				       .seconds = (double)(s->last->t1 - s->base->t1) * 1e-9};
+				       .seconds = (double)(period_end(s) - s->base->t1) * 1e-9};
 }
 
 static void note_rtts(struct session *s)

@@ -41,9 +41,8 @@ int net_engine_new(const struct net_engine_cfg *cfg, struct net_engine **out, st
 		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
 	memset(en, 0, sizeof(*en));
 	en->cfg = *cfg;
-	en->limit = cfg->limit_bytes ? cfg->limit_bytes : cfg->limit_blocks;
+	en->limit_goal = cfg->limit_bytes ? cfg->limit_bytes : cfg->limit_blocks;
 	en->limit_in_blocks = !cfg->limit_bytes && cfg->limit_blocks;
-	en->limit_left = en->limit;
 	en->file_fd = -1;
 	en->go_fd = eventfd(0, EFD_CLOEXEC);
 	en->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -297,9 +296,11 @@ int net_engine_prepare(struct net_engine *en, struct weir_err *e)
 	if (en->limit_in_blocks && en->n_senders == 0) { /* a receiver only sees bytes */
 		size_t len = en->flows[0]->spec.len ? en->flows[0]->spec.len : 128 << 10;
 
-		en->limit = en->limit * len;
+		en->limit_goal *= len;
 		en->limit_in_blocks = false;
 	}
+	if (!en->cfg.limit_later)
+		net_engine_limit(en);
 	en->workers = calloc(en->n_workers, sizeof(*en->workers));
 	if (!en->workers)
 		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
@@ -318,6 +319,12 @@ int net_engine_prepare(struct net_engine *en, struct weir_err *e)
 }
 
 /* ---- running ------------------------------------------------------------------- */
+
+void net_engine_limit(struct net_engine *en)
+{
+	atomic_store(&en->limit_left, en->limit_goal);
+	atomic_store_explicit(&en->limit, en->limit_goal, memory_order_release);
+}
 
 void net_engine_go(struct net_engine *en)
 {
@@ -352,7 +359,7 @@ void net_engine_moved(struct net_engine *en, uint64_t n)
 {
 	uint64_t before = atomic_fetch_add_explicit(&en->limit_moved, n, memory_order_relaxed);
 
-	if (before < en->limit && before + n >= en->limit)
+	if (before < en->limit_goal && before + n >= en->limit_goal)
 		set_done(en);
 }
 
@@ -527,4 +534,13 @@ void net_engine_sample(const struct net_engine *en, size_t flow, struct net_flow
 {
 	net_flow_counters(en->flows[flow], s);
 	net_flow_info(en->flows[flow], s);
+}
+
+uint64_t net_engine_bytes(const struct net_engine *en)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < en->n; i++)
+		sum += net_count(&en->flows[i]->c.bytes);
+	return sum;
 }

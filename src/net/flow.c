@@ -261,9 +261,10 @@ uint64_t net_engine_take(struct net_engine *en, uint64_t want)
 	return got;
 }
 
-static uint64_t next_block(struct net_engine *en, const struct net_flow *f)
+static uint64_t next_block(struct net_engine *en, struct net_flow *f)
 {
-	if (!en->limit)
+	f->counts = net_limit(en) > 0;
+	if (!f->counts)
 		return f->len;
 	if (en->limit_in_blocks)
 		return net_engine_take(en, 1) ? f->len : 0;
@@ -289,7 +290,7 @@ enum net_step net_flow_send(struct net_engine *en, struct net_flow *f)
 	f->pending -= (uint64_t)put;
 	if (f->pending == 0)
 		net_count_add(&f->c.blocks, 1);
-	if (en->limit && (!en->limit_in_blocks || f->pending == 0))
+	if (f->counts && (!en->limit_in_blocks || f->pending == 0))
 		net_engine_moved(en, en->limit_in_blocks ? 1 : (uint64_t)put);
 	return NET_STEP_MORE;
 }
@@ -328,7 +329,7 @@ void net_flow_lowat(struct net_engine *en, struct net_flow *f, uint32_t bytes)
 static void count_towards_limit(struct net_engine *en, struct net_flow *f, uint64_t got)
 {
 	net_engine_moved(en, got);
-	if (f->lowat && net_count(&en->limit_moved) + 8 * LOWAT_FAST > en->limit) {
+	if (f->lowat && net_count(&en->limit_moved) + 8 * LOWAT_FAST > en->limit_goal) {
 		net_flow_lowat(en, f, 0);
 		f->lowat_max = 0;
 	}
@@ -347,7 +348,9 @@ enum net_step net_flow_recv(struct net_engine *en, struct net_flow *f, void *buf
 		return net_flow_end(en, f, net_flag(&en->quit) ? NET_FLOW_OPEN : NET_FLOW_EOF, 0);
 	net_count_add(&f->c.calls, 1);
 	net_count_add(&f->c.bytes, (uint64_t)got);
-	if (en->limit && en->n_senders == 0)
+	if (en->limit_goal)
+		atomic_store_explicit(&f->c.last_ns, clk_mono_ns(), memory_order_relaxed);
+	if (en->n_senders == 0 && net_limit(en))
 		count_towards_limit(en, f, (uint64_t)got);
 	return (size_t)got < f->len && !f->lowat ? NET_STEP_BLOCKED : NET_STEP_MORE;
 }
@@ -415,6 +418,7 @@ void net_flow_counters(const struct net_flow *f, struct net_flow_sample *s)
 		.zc_sent = net_count(&c->zc_sent),
 		.zc_done = net_count(&c->zc_done),
 		.zc_copied = net_count(&c->zc_copied),
+		.last_ns = atomic_load_explicit(&c->last_ns, memory_order_relaxed),
 		.state = (enum net_flow_state)atomic_load_explicit(&c->state, memory_order_acquire),
 		.error = atomic_load_explicit(&c->error, memory_order_relaxed),
 	};

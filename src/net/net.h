@@ -217,6 +217,7 @@ struct net_engine_cfg {
 	size_t n_cpus;
 	uint64_t limit_bytes, limit_blocks; /* exact over all flows that this end sends (or, when
 					 * it sends none, reached when received); whole datagrams */
+	bool limit_later;                   /* unlimited until net_engine_limit() */
 };
 int net_engine_new(const struct net_engine_cfg *cfg, struct net_engine **out, struct weir_err *e);
 /* Takes the socket, also when it fails; a UDP socket is connected. Flow index in order of adding,
@@ -225,6 +226,7 @@ int net_engine_add(struct net_engine *en, int take_fd, const struct flow_spec *s
 		   struct weir_err *e);
 int net_engine_prepare(struct net_engine *en, struct weir_err *e); /* threads up, waiting */
 void net_engine_go(struct net_engine *en);                         /* data flows from here */
+void net_engine_limit(struct net_engine *en); /* the limit counts from here; once, any time */
 /* Readable when the byte or block limit was reached, or every flow has ended by itself. */
 int net_engine_done_fd(const struct net_engine *en);
 /* Senders stop (their sockets stay open); returns when the last send call has returned. */
@@ -273,6 +275,7 @@ struct net_udp_sample {
 struct net_flow_sample {                      /* cumulative since go */
 	uint64_t bytes, calls, blocks;        /* UDP blocks: datagrams */
 	uint64_t zc_sent, zc_done, zc_copied; /* MSG_ZEROCOPY calls, completions, "copied" ones */
+	int64_t last_ns; /* TCP, received under a limit: CLOCK_MONOTONIC of the last bytes */
 	enum net_flow_state state;
 	int error;    /* errno of NET_FLOW_ERROR */
 	int info_len; /* bytes of info that the kernel gave; 0 = none */
@@ -281,6 +284,8 @@ struct net_flow_sample {                      /* cumulative since go */
 };
 /* From any thread. */
 void net_engine_sample(const struct net_engine *en, size_t flow, struct net_flow_sample *s);
+
+uint64_t net_engine_bytes(const struct net_engine *en); /* of all flows; no system call */
 
 /* ---- UDP: what only the control thread does (udp.c) ---- */
 

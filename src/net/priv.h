@@ -42,6 +42,7 @@ size_t net_allowed_cpus(int *out, size_t max);
 struct net_counters {
 	_Alignas(NET_CACHE_LINE) _Atomic uint64_t bytes;
 	_Atomic uint64_t calls, blocks, zc_sent, zc_done, zc_copied;
+	_Atomic int64_t last_ns;
 	_Atomic int state, error;
 };
 
@@ -59,6 +60,7 @@ struct net_flow {
 	/* The worker's own. */
 	uint32_t len;     /* bytes asked of a call now */
 	uint64_t pending; /* of the block being sent */
+	bool counts;      /* that block was taken from the limit */
 	bool ended;       /* nothing more will be done for it */
 	bool left;        /* no longer among the running senders */
 	bool armed;       /* its epoll registration asks for events */
@@ -250,8 +252,9 @@ struct net_engine {
 	int go_fd, done_fd, event_fd;
 
 	/* The limit: in blocks or bytes. Senders take before they send. */
-	uint64_t limit;
+	uint64_t limit_goal;
 	bool limit_in_blocks;
+	_Atomic uint64_t limit; /* the goal, once it counts */
 	_Alignas(NET_CACHE_LINE) _Atomic uint64_t limit_left;
 	_Atomic uint64_t limit_moved;
 	_Atomic size_t open_flows, running_senders;
@@ -266,6 +269,10 @@ void net_engine_flow_ended(struct net_engine *en);
 void net_engine_moved(struct net_engine *en, uint64_t n);
 void net_engine_event(struct net_engine *en);
 
+static inline uint64_t net_limit(const struct net_engine *en)
+{
+	return atomic_load_explicit(&en->limit, memory_order_acquire);
+}
 static inline bool net_flag(const atomic_bool *b)
 {
 	return atomic_load_explicit(b, memory_order_acquire);

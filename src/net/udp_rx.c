@@ -138,7 +138,7 @@ static void moved(struct net_engine *en, struct net_flow *f, uint64_t bytes)
 	net_udp_publish(f->udp);
 	put(&f->c.blocks, seqwin_counts(f->udp->win)->received);
 	net_count_add(&f->c.bytes, bytes);
-	if (en->limit && en->n_senders == 0 && bytes)
+	if (en->n_senders == 0 && bytes && net_limit(en))
 		net_engine_moved(en, bytes);
 }
 

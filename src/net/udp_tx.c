@@ -202,11 +202,12 @@ static enum net_step failed(struct net_engine *en, struct net_flow *f, int code)
 
 /* ---- a batch --------------------------------------------------------------------------- */
 
-static uint32_t taken_for(struct net_engine *en, const struct net_flow *f, uint32_t want)
+static uint32_t taken_for(struct net_engine *en, struct net_flow *f, uint32_t want)
 {
 	uint32_t len = f->udp->len;
 
-	if (!en->limit)
+	f->counts = net_limit(en) > 0;
+	if (!f->counts)
 		return want;
 	if (en->limit_in_blocks)
 		return (uint32_t)net_engine_take(en, want);
@@ -244,7 +245,7 @@ static void sent(struct net_engine *en, struct net_flow *f, uint32_t n)
 	net_count_add(&f->c.calls, 1);
 	net_count_add(&f->c.bytes, bytes);
 	net_count_add(&f->c.blocks, n);
-	if (en->limit)
+	if (f->counts)
 		net_engine_moved(en, en->limit_in_blocks ? n : bytes);
 }
 

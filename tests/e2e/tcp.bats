@@ -103,6 +103,28 @@ bytes_exact()
 	lab bytes_exact
 }
 
+# What warmed up is not a part of the count. At a rate that makes what is in flight small.
+count_after_omit()
+{
+	local dir options
+	while read -r dir options; do
+		# shellcheck disable=SC2086 # words
+		weir_json -O 0.3 -b 400M $options
+		both_ends "$dir"
+		within "$options: sent" "$(figure "$dir" sender bytes)" $((10 << 20)) 5
+		within "$options: received" "$(figure "$dir" receiver bytes)" $((10 << 20)) 5
+	done <<-'END'
+		up -n 10M
+		down -n 10M -R
+		up -k 80 -l 128K
+		down -k 80 -l 128K -R
+		up -n 10M --bidir
+	END
+}
+@test "-n and -k count after -O" {
+	lab count_after_omit
+}
+
 blocks_exact()
 {
 	weir_json -k 100 -l 64K -R -w 128K
@@ -305,7 +327,7 @@ assertions()
 {
 	local run=("$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --no-store -q) status
 	"${run[@]}" --bidir --assert 'goodput>=1k' --assert 'tcp.retransmits<1G' \
-		--assert 'tcp.rtt_loaded:p50<10s' --assert 'cpu.total<=99' >out
+		--assert 'tcp.rtt_loaded:p50 < 10s' --assert 'cpu.total<=99' >out
 	for what in 'goodput>=900T' 'goodput:down<1' 'tcp.rtt_loaded:p50>=10s'; do
 		status=0
 		"${run[@]}" --bidir --assert "$what" >out 2>err || status=$?
@@ -358,6 +380,70 @@ by_hand()
 	lab by_hand
 }
 
+repeat_by_hand()
+{
+	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -t 1 --repeat 5 --no-store
+	until_true 10 third
+	kill -INT "$pid"
+	ended 5 "$pid"
+	is 'exit status' "$status" 1
+	has run.out '2 of 3'
+}
+# Two results are out, and the third test runs.
+third()
+{
+	[ "$(wc -l <run.out)" -ge 2 ] && busy 5201
+}
+@test "--repeat that is cut short is a failure, and counts what ended" {
+	lab repeat_by_hand
+}
+
+closed_streams()
+{
+	spawn_far server bash -c 'exec "$0" serve <&- >&- 2>&-' "$WEIR"
+	server=$pid
+	until_true 5 listens 5201
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.5 -i 0.1 --no-store <&- >&- 2>err
+	is 'on standard error' "$(cat err)" ''
+	weir_json -t 0.5
+	holds 'to its end' '.outcome == "complete"'
+	stop_server
+}
+@test "closed standard streams: neither end takes a socket for them" {
+	lab --no-serve closed_streams
+}
+
+full()
+{
+	local form status
+	for form in '' -J --csv '--repeat 2'; do
+		status=0
+		# shellcheck disable=SC2086 # words
+		"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.4 -i 0.1 --no-store $form >/dev/full 2>err || status=$?
+		is "exit status with $form" "$status" 1
+		is "said once with $form" "$(grep -c 'No space left' err)" 1
+	done
+}
+@test "a result that cannot be written is a failure, said once" {
+	[ -c /dev/full ] || skip 'no /dev/full'
+	lab full
+}
+
+terminal()
+{
+	local run="$WEIR tcp $WEIR_LAB_PEER -t 0.5 -i 0.1 -q --no-store"
+	TERM=xterm script -qec "$run" /dev/null </dev/null >out
+	grep -q $'\033\\[K' out || fail 'there is no progress line'
+	# What was drawn is wiped before the result, nothing is drawn into it.
+	has out $'\r\033[Kgoodput'
+	TERM=dumb script -qec "$run" /dev/null </dev/null >out
+	! grep -q $'\033' out || fail 'escapes for a dumb terminal'
+}
+@test "the progress line does not garble the result" {
+	need script
+	lab terminal
+}
+
 # ---- key and limits ----
 
 refused()
@@ -384,6 +470,8 @@ psk()
 	server
 	refused --psk s3cret-canary
 	has err 'no pre-shared key'
+	refused --psk s3cret-canary --proto iperf3
+	has err "$WEIR_LAB_PEER:5201 speaks iperf3, which cannot prove the pre-shared key"
 }
 @test "a pre-shared key: right, wrong, missing, not wanted" {
 	"$WEIR" tcp --help | grep -q psk-file || skip 'built without libcrypto'
@@ -398,6 +486,8 @@ limits()
 		(codes - ["server-limit", "short-run"] | length == 0)'
 	holds 'flows' 'total("up"; "sender"; "flows") == 3'
 	holds 'time' 'total("up"; "sender"; "duration") < 1.5'
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 5 -P 4 -q --no-store >out 2>err
+	has err 'a limit of the server changed the request'
 }
 @test "limits of the server change a native request, and it is said" {
 	lab --no-serve limits
@@ -438,6 +528,15 @@ limits()
 	-J --csv h|--json|--csv|exclude
 	--proto ftp h|--proto|"ftp"|weir or iperf3
 	-i 1ms h|--interval|1 ms|10ms
+	-b 1 h|--bitrate|1 bit/s|1 kbit/s to 10 Tbit/s
+	-t 1us h|--time|1 us|1 ms
+	-w 1 h|--window|1 B|256 B
+	-M 1 h|--set-mss|1 B|88 B to 32767 B
+	--fq-rate 1 h|--fq-rate|1 bit/s|1 kbit/s
+	--cport 65535 -P 2 h|--cport|65535|65534
+	--tag a/b=1 h|--tag|a/b|letters
+	--psk= h|--psk|empty|key
+	--psk-file /dev/null h|--psk-file|/dev/null|empty
 	--repeat 0 h|--repeat|0|1 to
 	--tag foo h|--tag|"foo"|KEY=VALUE
 	--assert goodput h|--assert|"goodput"|goodput>=900M

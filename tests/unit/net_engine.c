@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <poll.h>
 #include <sys/resource.h>
 
 #include "net_pair.h"
@@ -63,6 +64,33 @@ static void sends_exactly_the_blocks(void **state)
 
 		assert_int_equal(run_to_limit(&cfg, &spec, 1, flows), 777000);
 		assert_int_equal(run_to_limit(&cfg, &plain, 1, flows), 777ULL * (128 << 10));
+	}
+}
+
+/* Without a limit at first; then that much more, and what was under way. */
+static void counts_from_later_on(void **state)
+{
+	(void)state;
+	for (size_t flows = 1; flows <= 5; flows += 4) {
+		struct net_engine_cfg cfg = {
+			.workers = 2, .limit_bytes = 100000, .limit_later = true};
+		struct pollfd done = {.events = POLLIN};
+		uint64_t before, after;
+		struct pair p;
+
+		pair_open(&p, &cfg, &plain, 1, flows);
+		done.fd = net_engine_done_fd(p.tx);
+		pair_go(&p);
+		while ((before = pair_bytes(p.rx)) < 50 * cfg.limit_bytes)
+			assert_int_equal(poll(&done, 1, 0), 0);
+		before = pair_bytes(p.tx);
+		net_engine_limit(p.tx);
+		pair_await_done(p.tx);
+		pair_finish(&p);
+		after = pair_bytes(p.tx);
+		assert_true(after >= before + cfg.limit_bytes);
+		assert_int_equal(pair_bytes(p.rx), after);
+		pair_free(&p);
 	}
 }
 
@@ -386,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_exactly_the_bytes),
 		cmocka_unit_test(sends_exactly_the_blocks),
+		cmocka_unit_test(counts_from_later_on),
 		cmocka_unit_test(sends_every_way),
 		cmocka_unit_test(never_stalls_on_a_small_window),
 		cmocka_unit_test(counts_zerocopy_completions),
