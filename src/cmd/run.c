@@ -661,6 +661,7 @@ static void runner_fini(struct runner *r)
 	free(r->asserts);
 	store_close(r->store);
 	proto_login_free(r->login);
+	js_free(r->exp_doc);
 	explicit_bzero(r->psk, sizeof(r->psk));
 }
 
