@@ -46,6 +46,9 @@ static void merge_far(struct measure_ctx *ctx, struct far_reader *f, struct prot
 	if (f->broken)
 		measure_event(ctx->run, ctx->sink, part, WARN_PEER_FIGURE, MODEL_NO_TIME,
 			      "the far end's own report is not readable: %s", f->err.msg);
+	if (ps->lines_cut)
+		measure_event(ctx->run, ctx->sink, part, WARN_MEMORY_CAP, MODEL_NO_TIME,
+			      "the end of the far end's own report");
 	if (far && ctx->run->n_parts)
 		measure_merge_far(ctx->run, far, part, ps);
 }
@@ -97,6 +100,7 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 				     .workers = (unsigned)c->workers,
 				     .trial = c->trial,
 				     .begun = !first,
+				     .far = far.rd,
 				     .pin = c->pin};
 	int rc = far.rd ? 0 : -ENOMEM;
 

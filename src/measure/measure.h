@@ -51,6 +51,7 @@ struct measure_session {
 	const _Atomic int *overlap;
 	int64_t idle_ns; /* server: a test that moves nothing for so long is over; 0 = never */
 	bool trial;      /* the load's part is a trial of a search, not a phase */
+	struct model_ndjson_reader *far; /* client: the far end's own run, borrowed; may be NULL */
 	bool begun; /* the sink has begun: set here, or by the caller after an earlier session */
 };
 /*

@@ -17,6 +17,8 @@ struct wire_sink {
 	struct sink *lines;
 	struct buf buf;
 	struct proto_session *ps;
+	struct model_run *run;
+	size_t too_long; /* lines left out */
 	bool broken;
 };
 
@@ -28,7 +30,11 @@ static void wire_flush(struct wire_sink *w)
 	while (!w->broken && (nl = memchr(w->buf.data + done, '\n', w->buf.len - done))) {
 		size_t n = (size_t)(nl - (w->buf.data + done));
 
-		if (w->ps->proto->line(w->ps, w->buf.data + done, n, NULL) < 0)
+		int rc = w->ps->proto->line(w->ps, w->buf.data + done, n, NULL);
+
+		if (rc == -EMSGSIZE)
+			w->too_long++;
+		else if (rc < 0)
 			w->broken = true;
 		done += n + 1;
 	}
@@ -65,6 +71,9 @@ static void wire_end(struct sink *s, const struct model_run *r)
 {
 	struct wire_sink *w = (struct wire_sink *)s;
 
+	if (w->too_long)
+		measure_event(w->run, s, (uint32_t)r->n_parts - 1, WARN_MEMORY_CAP, MODEL_NO_TIME,
+			      "%zu lines were too long to be sent", w->too_long);
 	w->lines->end(w->lines, r);
 	wire_flush(w);
 }
@@ -79,7 +88,7 @@ static int wire_close(struct sink *s, struct weir_err *e)
 	return rc;
 }
 
-static struct sink *wire_new(struct proto_session *ps)
+static struct sink *wire_new(struct proto_session *ps, struct model_run *run)
 {
 	struct wire_sink *w = calloc(1, sizeof(*w));
 
@@ -87,6 +96,7 @@ static struct sink *wire_new(struct proto_session *ps)
 		return NULL;
 	w->sink = (struct sink){wire_begin, wire_sample, wire_event, wire_end, wire_close};
 	w->ps = ps;
+	w->run = run;
 	w->lines = model_ndjson_sink(&w->buf);
 	if (!w->lines) {
 		free(w);
@@ -135,7 +145,7 @@ static int serve_test(struct measure_serve *m, struct model_run *run, struct wei
 	if (rc < 0)
 		return rc;
 	if (ps->proto->lines) {
-		ms.sink = wire_new(ps);
+		ms.sink = wire_new(ps, run);
 		if (!ms.sink)
 			return -ENOMEM;
 	}

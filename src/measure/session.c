@@ -822,8 +822,10 @@ static void told(struct session *s, const struct proto_result *theirs)
 {
 	struct measure_totals t = totals(s);
 
-	/* A native peer's own run says it all, and better. */
-	if (!s->ps->proto->lines)
+	/* A native peer's own run says it all, and better; when it came. */
+	const struct model_run *far = s->ms->far ? model_ndjson_run(s->ms->far) : NULL;
+
+	if (!s->ps->proto->lines || !far || !far->n_sums)
 		measure_add_told(s->ms->run, &t, s->flows, s->plan->n, theirs);
 	note_told(s, theirs);
 	part_params(s, s->part_load, theirs->cc);

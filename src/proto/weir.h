@@ -10,6 +10,7 @@
 /* ---- native: lines (weir_io.c) ------------------------------------------------------ */
 
 #define WEIR_LINE_MAX  ((size_t)64 << 10)
+#define WEIR_TICK_MAX  ((size_t)1 << 20) /* a line of a run: an interval of 4096 flows */
 #define WEIR_QUEUE_MAX ((size_t)256 << 10)
 #define WEIR_RUN_MAX   ((size_t)64 << 20)
 #define WEIR_SEND_NS   (10 * NSEC_PER_SEC)
@@ -19,11 +20,12 @@ struct weir_io {
 	struct buf in, out;
 	size_t used; /* bytes of `in` already given away as lines */
 	size_t seen; /* bytes of `in` searched for a newline */
+	bool runs;   /* lines of a run may come, which are longer */
 	/* Client: called when something was read while waiting to send; NULL: nothing is read. */
 	void (*meanwhile)(void *arg);
 	void *arg;
 };
-void weir_io_init(struct weir_io *io, int fd);
+void weir_io_init(struct weir_io *io, int fd, bool runs);
 void weir_io_fini(struct weir_io *io);
 /* Reads what is there: bytes, -EAGAIN, -EPIPE at the end, or -errno. */
 int weir_io_fill(struct weir_io *io);

@@ -13,13 +13,25 @@
 #include "proto/weir.h"
 
 #define READ_CHUNK ((size_t)64 << 10)
-#define IN_MAX     ((size_t)512 << 10) /* held unread while sending */
+#define IN_MAX     ((size_t)512 << 10)
 
-void weir_io_init(struct weir_io *io, int fd)
+/* Held unread while sending: a whole line at least. */
+static size_t in_max(const struct weir_io *io)
 {
-	*io = (struct weir_io){.fd = fd};
-	io->in.max = IN_MAX + READ_CHUNK;
-	io->out.max = WEIR_QUEUE_MAX + 2 * WEIR_LINE_MAX;
+	return IN_MAX + (io->runs ? WEIR_TICK_MAX : 0);
+}
+
+/* The longest that this line may be. */
+static size_t line_max(const char *line, size_t n, bool runs)
+{
+	return runs && weir_line_kind(line, n) == WEIR_LINE_RUN ? WEIR_TICK_MAX : WEIR_LINE_MAX;
+}
+
+void weir_io_init(struct weir_io *io, int fd, bool runs)
+{
+	*io = (struct weir_io){.fd = fd, .runs = runs};
+	io->in.max = in_max(io) + READ_CHUNK;
+	io->out.max = WEIR_QUEUE_MAX + WEIR_TICK_MAX + WEIR_LINE_MAX;
 }
 
 void weir_io_fini(struct weir_io *io)
@@ -42,7 +54,7 @@ int weir_io_fill(struct weir_io *io)
 	ssize_t n;
 
 	drop_used(io);
-	if (io->in.len >= IN_MAX)
+	if (io->in.len >= in_max(io))
 		return -EAGAIN;
 	if (!buf_reserve(&io->in, READ_CHUNK))
 		return -ENOMEM;
@@ -66,12 +78,13 @@ int weir_io_line(struct weir_io *io, const char **line, size_t *n)
 	nl = memchr(io->in.data + io->seen, '\n', io->in.len - io->seen);
 	if (!nl) {
 		io->seen = io->in.len;
-		return io->in.len - io->used > WEIR_LINE_MAX ? -EMSGSIZE : -EAGAIN;
+		*n = io->in.len - io->used;
+		return *n > line_max(start, *n, io->runs) ? -EMSGSIZE : -EAGAIN;
 	}
 	*line = start;
 	*n = (size_t)(nl - start);
 	io->used = io->seen = (size_t)(nl - io->in.data) + 1;
-	if (*n > WEIR_LINE_MAX)
+	if (*n > line_max(start, *n, io->runs))
 		return -EMSGSIZE;
 	if (*n && start[*n - 1] == '\r')
 		--*n;
@@ -113,7 +126,7 @@ static int send_down_to(struct weir_io *io, size_t rest, int64_t deadline_ns)
 {
 	for (;;) {
 		/* With a full input nothing is read, so its readiness must not wake either. */
-		bool reads = io->meanwhile && io->in.len - io->used < IN_MAX;
+		bool reads = io->meanwhile && io->in.len - io->used < in_max(io);
 		int ret = send_some(io);
 
 		if (ret < 0 || io->out.len <= rest)
@@ -137,7 +150,7 @@ int weir_io_flush(struct weir_io *io, int64_t deadline_ns)
 
 int weir_io_put(struct weir_io *io, const char *line, size_t n)
 {
-	if (n > WEIR_LINE_MAX)
+	if (n > line_max(line, n, true))
 		return -EMSGSIZE;
 	buf_put(&io->out, line, n);
 	buf_putc(&io->out, '\n');

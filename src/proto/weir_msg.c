@@ -133,7 +133,7 @@ int weir_state_new(struct proto_session *s, struct weir_err *e)
 
 	if (!st)
 		return err_os(e, ENOMEM, "control connection");
-	weir_io_init(&st->io, s->ctl_fd);
+	weir_io_init(&st->io, s->ctl_fd, s->role == PROTO_CLIENT);
 	if (s->role == PROTO_CLIENT)
 		st->io.meanwhile = pass_ready;
 	st->io.arg = s;

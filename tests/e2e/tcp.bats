@@ -207,6 +207,27 @@ many()
 	lab many
 }
 
+# An interval of so many flows is a long line.
+very_many()
+{
+	local options
+	for options in '-P 600 -R' '-P 1024 --bidir'; do
+		# shellcheck disable=SC2086 # words
+		weir_json -t 1 $options
+		holds 'complete' '.outcome == "complete"'
+		holds 'the sender' 'total("down"; "sender"; "bytes") > 0'
+		holds 'its retransmits' 'total("down"; "sender"; "tcp.retransmits") >= 0'
+		holds 'frames of the far end' '[.frames[] | select(.dims.end == "far" and
+			.dims.dir == "down")] | length >= 600'
+		holds 'CPU of both ends' '[of_end("near"; "far"; "cpu.total"; "value").value] |
+			length >= 2'
+	done
+	holds 'goodput' 'total("up"; "receiver"; "goodput") > 0'
+}
+@test "-P 600 -R, -P 1024 --bidir: the far end's own report arrives" {
+	lab very_many
+}
+
 # ---- forms of output ----
 
 schema_run()

@@ -400,6 +400,54 @@ static void long_lines(void **state)
 	}
 }
 
+/* What many flows fill a line with arrives; of a run, and at a client, alone. */
+static void long_run_lines(void **state)
+{
+	static const struct {
+		const char *begin;
+		size_t len;
+		bool runs, ok;
+	} cases[] = {
+		{"{\"type\":\"tick\",\"x\":\"", WEIR_TICK_MAX, true, true},
+		{"{\"type\":\"tick\",\"x\":\"", WEIR_TICK_MAX + 1, true, false},
+		{"{\"type\":\"tick\",\"x\":\"", WEIR_LINE_MAX + 1, false, false},
+		{"{\"m\":\"x\",\"y\":\"", WEIR_LINE_MAX + 1, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct weir_io tx, rx;
+		struct buf b = {0};
+		const char *line;
+		size_t n = 0;
+		int pair[2], ret = -EAGAIN;
+
+		buf_puts(&b, cases[i].begin);
+		buf_repeat(&b, 'y', cases[i].len - b.len);
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+		weir_io_init(&tx, pair[0], false);
+		weir_io_init(&rx, pair[1], cases[i].runs);
+		buf_put(&tx.out, b.data, b.len);
+		buf_putc(&tx.out, '\n');
+		for (int k = 0; k < 1000 && ret == -EAGAIN; k++) {
+			weir_io_flush(&tx, clk_mono_ns());
+			weir_io_fill(&rx);
+			ret = weir_io_line(&rx, &line, &n);
+		}
+		assert_int_equal(ret, cases[i].ok ? 0 : -EMSGSIZE);
+		if (cases[i].ok)
+			assert_int_equal(n, cases[i].len);
+		if (cases[i].runs)
+			assert_int_equal(weir_io_put(&tx, b.data, b.len) == -EMSGSIZE,
+					 !cases[i].ok);
+		weir_io_fini(&tx);
+		weir_io_fini(&rx);
+		close(pair[0]);
+		close(pair[1]);
+		buf_fini(&b);
+	}
+}
+
 /* A client that reads nothing holds the server for the queue's bound, then it is given up. */
 static void the_queue_is_bounded(void **state)
 {
@@ -410,7 +458,7 @@ static void the_queue_is_bounded(void **state)
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	weir_io_init(&io, pair[0]);
+	weir_io_init(&io, pair[0], false);
 	memset(line, 'x', sizeof(line));
 	while (io.out.len + sizeof(line) < WEIR_QUEUE_MAX) {
 		int64_t start = clk_mono_ns();
@@ -469,7 +517,7 @@ static void two_full_senders(void **state)
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)),
 				 0);
-		weir_io_init(&io[i], pair[i]);
+		weir_io_init(&io[i], pair[i], false);
 		io[i].meanwhile = i == 0 ? nothing : NULL;
 		for (int k = 0; k < MANY; k++)
 			assert_int_equal(weir_io_put(&io[i], line, sizeof(line)), 0);
@@ -528,6 +576,7 @@ int main(void)
 		cmocka_unit_test(odd_servers),
 		cmocka_unit_test(odd_clients),
 		cmocka_unit_test(long_lines),
+		cmocka_unit_test(long_run_lines),
 		cmocka_unit_test(the_queue_is_bounded),
 		cmocka_unit_test(two_full_senders),
 		cmocka_unit_test(says),
