@@ -49,6 +49,20 @@ unsigned format_dirs(const struct model_run *r)
 	return dirs;
 }
 
+unsigned format_part_dirs(const struct model_run *r, uint32_t part)
+{
+	unsigned dirs = 0;
+	for (size_t i = 0; i < r->n_sums; i++)
+		if (r->sums[i].part == part)
+			dirs |= dims_dir(&r->sums[i].dims);
+	for (size_t i = 0; i < r->n_frames; i++) {
+		const struct model_frame *f = r->frames[i];
+		if (f->axis < r->n_axes && r->axes[f->axis]->part == part)
+			dirs |= dims_dir(&f->dims);
+	}
+	return dirs;
+}
+
 static void widen(const struct model_dims *d, int dir, int64_t *first, int64_t *last)
 {
 	int64_t v = d->v[DIM_FLOW];

@@ -40,8 +40,9 @@ void format_fig_put(struct buf *b, const struct format_fig *f, int digits, bool 
 void format_value_put(struct buf *b, double v, const struct model_metric *m, int digits,
 		      bool unicode);
 unsigned format_dirs(const struct model_run *r); /* bit 0 up, bit 1 down */
-const char *format_dir_name(int dir);            /* "up", "down", "" */
-int format_view_end(int dir, int view);          /* whose the view is: MODEL_NEAR, MODEL_FAR */
+unsigned format_part_dirs(const struct model_run *r, uint32_t part);
+const char *format_dir_name(int dir);   /* "up", "down", "" */
+int format_view_end(int dir, int view); /* whose the view is: MODEL_NEAR, MODEL_FAR */
 /* How many flows a direction has; *first is the lowest number. */
 int64_t format_flows(const struct model_run *r, int dir, int64_t *first);
 bool format_incomplete(const struct model_run *r);
@@ -84,6 +85,7 @@ void format_wrap(struct buf *b, const char *label, size_t indent, const char *te
 void format_json_words(struct buf *b, const char *json, const char *const *skip, bool unicode);
 /* A string member of a JSON object; false if it is not there. */
 bool format_json_member(struct buf *b, const char *json, const char *key, bool unicode);
+bool format_json_true(const char *json, const char *key); /* a member that is true */
 void format_interval(struct buf *b, int64_t t0, int64_t t1, int64_t origin); /* "0-1 s" */
 
 /* ---- grid.c: rows of cells ------------------------------------------------------ */

@@ -50,8 +50,8 @@ static void flows_words(const struct model_run *r, struct buf *b, size_t start)
 	}
 }
 
-/* Members of a request that the name of the far end and the flows have said already. */
-static const char *const told_by_flows[] = {"host", "parallel", "reverse", "bidir", NULL};
+/* Members of a request that the far end's name, the flows and the title say. */
+static const char *const told_by_flows[] = {"host", "parallel", "reverse", "bidir", "title", NULL};
 
 void format_setting(const struct model_run *r, struct buf *b, bool unicode)
 {
@@ -257,16 +257,27 @@ static bool put_lines(struct grid_ctx *x, const bool mark[2], struct format_grid
 	return any;
 }
 
-/* The last part's word of an end: what holds for the whole load and is no figure. */
+/* The word of an end in the last part of this direction: what holds for a load and is no figure. */
 static bool part_word(const struct grid_ctx *x, int cell, const char *const keys[2], struct buf *b)
 {
 	const struct model_run *r = x->r;
+	bool any = x->dir < 0 || !x->directed;
 	int end = x->dir == FORMAT_DIRLESS ? cell : format_view_end(x->dir, cell);
 
 	for (size_t i = r->n_parts; i-- > 0;)
-		if (format_json_member(b, r->parts[i].params, keys[end], x->unicode))
+		if ((any || format_part_dirs(r, (uint32_t)i) & 1u << x->dir) &&
+		    format_json_member(b, r->parts[i].params, keys[end], x->unicode))
 			return true;
 	return false;
+}
+
+/* Both directions were measured, in parts of their own. */
+static bool one_after_the_other(const struct model_run *r)
+{
+	for (size_t i = 0; i < r->n_parts; i++)
+		if (format_part_dirs(r, (uint32_t)i) == 3)
+			return false;
+	return both_dirs(r);
 }
 
 static void congestion_line(const struct grid_ctx *x, struct format_grid *g)
@@ -313,7 +324,7 @@ bool format_report_grid(const struct model_run *r, int dir, struct format_grid *
 	}
 	grid_head(&x, all_told, g);
 	put_lines(&x, mark, g);
-	if (dir == FORMAT_DIRLESS || !both_dirs(r))
+	if (one_after_the_other(r) ? dir >= 0 : dir == FORMAT_DIRLESS || !both_dirs(r))
 		congestion_line(&x, g);
 	return true;
 }

@@ -128,7 +128,8 @@ static struct row_shape shape_of(const struct text *t, const struct model_run *r
 {
 	const struct format_layout *l = format_layout(r->kind);
 	struct heads h = heads_of(l);
-	struct row_shape shape = {.dirs = format_dirs(r) == 3};
+	struct row_shape shape = {.dirs = format_dirs(r) == 3 ||
+					  format_json_true(r->request, "each-way")};
 	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
 		struct format_group g;
 		int64_t first, n = format_flows(r, dir, &first);
@@ -268,7 +269,7 @@ static void text_sample(struct sink *s, const struct model_run *r, const struct 
 
 /* ---- end ------------------------------------------------------------------------ */
 
-/* Behind the result where there is room, else on a line of its own. */
+/* Behind the result where there is room behind all of them, else on a line of its own. */
 static void put_spark(struct text *t, const struct model_run *r, int dir, size_t used)
 {
 	struct buf *b = t->base.out, spark = {0};
@@ -288,9 +289,10 @@ static void put_spark(struct text *t, const struct model_run *r, int dir, size_t
 	buf_fini(&spark);
 }
 
-static void put_result(struct text *t, const struct model_run *r, int dir)
+/* The line of a direction as far as it is written now; its width in columns. */
+static size_t result_line(const struct text *t, const struct model_run *r, int dir, struct buf *b)
 {
-	struct buf *b = t->base.out, value = {0}, words = {0};
+	struct buf value = {0}, words = {0};
 	format_result(r, dir, &value, &words, t->base.o.unicode);
 	const char *v = value.data ? value.data : "", *w = words.data ? words.data : "";
 	size_t used = FORMAT_LABEL + format_columns(v, strlen(v));
@@ -304,21 +306,34 @@ static void put_result(struct text *t, const struct model_run *r, int dir)
 		buf_printf(b, "  (%s)", w);
 		used += format_columns(w, strlen(w)) + 4;
 	}
-	put_spark(t, r, dir, used);
 	buf_fini(&value);
 	buf_fini(&words);
+	return used;
+}
+
+static void put_result(struct text *t, const struct model_run *r, int dir, size_t widest)
+{
+	result_line(t, r, dir, t->base.out);
+	put_spark(t, r, dir, widest);
 }
 
 static void put_results(struct text *t, const struct model_run *r)
 {
 	unsigned dirs = format_dirs(r);
+	struct buf scratch = {0};
+	size_t widest = 0;
 	if (!format_result_label(r))
 		return;
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
+		size_t used = dirs & 1u << dir ? result_line(t, r, dir, &scratch) : 0;
+		widest = used > widest ? used : widest;
+	}
+	buf_fini(&scratch);
 	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++)
 		if (dirs & 1u << dir)
-			put_result(t, r, dir);
+			put_result(t, r, dir, widest);
 	if (!dirs && r->outcome != OUTCOME_FAILED)
-		put_result(t, r, FORMAT_ANY);
+		put_result(t, r, FORMAT_ANY, FORMAT_LABEL);
 }
 
 static void put_grid(struct text *t, struct format_grid *g, bool there)

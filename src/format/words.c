@@ -248,6 +248,16 @@ bool format_json_member(struct buf *b, const char *json, const char *key, bool u
 	return s != NULL;
 }
 
+bool format_json_true(const char *json, const char *key)
+{
+	struct js_doc *d = parse(json);
+	bool yes = false;
+	if (d)
+		js_bool(js_get(js_root(d), key), &yes);
+	js_free(d);
+	return yes;
+}
+
 /* As few decimals as name both ends to a hundredth of the interval. */
 void format_interval(struct buf *b, int64_t t0, int64_t t1, int64_t origin)
 {

@@ -21,6 +21,8 @@ static const struct golden_case {
 	{"bidir.txt", run_bidir, "text", {.intervals = true, .live_rows = true}},
 	{"bidir.paste", run_bidir, "paste", {0}},
 	{"bidir.md", run_bidir, "markdown", {0}},
+	{"each-way.txt", run_each_way, "text", {.intervals = true, .live_rows = true}},
+	{"each-way-spark.txt", run_each_way, "text", {.unicode = true, .width = 60}},
 	{"failed.txt", run_failed, "text", {0}},
 	{"failed.paste", run_failed, "paste", {0}},
 	{"other.txt", run_other, "text", {0}},

@@ -89,6 +89,41 @@ static void spread_of_repeats(void **state)
 		model_run_free(r[i]);
 }
 
+/* Values and the outcome of each repeat; what the line says. */
+static void only_complete_runs_count(void **state)
+{
+	(void)state;
+	static const struct {
+		double v[3];
+		enum model_outcome last;
+		const char *want;
+	} cases[] = {
+		{{0, 0, 0}, OUTCOME_COMPLETE, "   0 %    3 of 3"},
+		{{5, 5, 5}, OUTCOME_PARTIAL, "   0 %    2 of 3"},
+		{{0, 4, 9}, OUTCOME_FAILED, "2 of 3"},
+	};
+	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+		const struct model_run *runs[3];
+		struct model_run *r[3];
+		struct buf b = {0};
+		for (size_t i = 0; i < 3; i++) {
+			runs[i] = r[i] = new_run("tcp", NULL);
+			uint32_t part = (uint32_t)model_add_part(r[i], PART_PHASE, MODEL_NO_PART,
+								 "load", 0);
+			put_sum(r[i], part, "tcp.retransmits",
+				dims_of(MODEL_UP, MODEL_SENDER, MODEL_NEAR), STAT_VALUE,
+				MODEL_MEASURED, cases[c].v[i]);
+		}
+		r[2]->outcome = cases[c].last;
+		format_spread(runs, 3, NULL, &b);
+		if (!strstr(b.data, cases[c].want))
+			fail_msg("case %zu: %s", c, b.data);
+		buf_fini(&b);
+		for (size_t i = 0; i < 3; i++)
+			model_run_free(r[i]);
+	}
+}
+
 static void sparklines(void **state)
 {
 	(void)state;
@@ -240,6 +275,7 @@ int main(void)
 		cmocka_unit_test(a_cut_run_has_a_headline),
 		cmocka_unit_test(table_of_runs),
 		cmocka_unit_test(spread_of_repeats),
+		cmocka_unit_test(only_complete_runs_count),
 		cmocka_unit_test(sparklines),
 		cmocka_unit_test(wraps_at_words),
 		cmocka_unit_test(intervals),

@@ -109,6 +109,37 @@ static inline void tick(struct model_run *r, uint32_t axis, const struct lane *l
 	assert_int_equal(model_append(r, &t), 0);
 }
 
+/* Up, then down; the words of a congestion control differ by direction. */
+static inline struct model_run *run_each_way(void)
+{
+	struct model_run *r =
+		new_run("tcp", "{\"host\":\"198.18.0.2\",\"each-way\":true,\"title\":\"once\"}");
+	static const char *const params[] = {
+		"{\"congestion\":\"cubic\",\"congestion_far\":\"bbr\"}",
+		"{\"congestion\":\"reno\",\"congestion_far\":\"vegas\"}"};
+	const int64_t s = NSEC_PER_SEC;
+	far_iperf3(r);
+	r->title = "once";
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
+		int64_t t0 = dir == MODEL_UP ? 0 : 5 * s;
+		int view = dir == MODEL_UP ? MODEL_SENDER : MODEL_RECEIVER;
+		const struct lane lane = {dir, view, 1, 0, 1000000};
+		struct model_dims far =
+			dims_of(dir, MODEL_RECEIVER, dir == MODEL_UP ? MODEL_FAR : MODEL_NEAR);
+		int part = model_add_part(r, PART_PHASE, MODEL_NO_PART, "load", t0);
+		int axis = model_add_axis(r, (uint32_t)part, 0);
+		add_lane(r, (uint32_t)axis, &lane);
+		for (int i = 0; i < 3; i++)
+			tick(r, (uint32_t)axis, &lane, 1, t0 + i * s, t0 + (i + 1) * s, 0,
+			     (uint64_t)i);
+		r->parts[part].params = params[dir];
+		model_end_part(r, (uint32_t)part, t0 + 3 * s, OUTCOME_COMPLETE);
+		put_sum(r, (uint32_t)part, "goodput", far, STAT_VALUE, MODEL_MEASURED, 8e6);
+		put_sum(r, (uint32_t)part, "bytes", far, STAT_VALUE, MODEL_MEASURED, 3e6);
+	}
+	return r;
+}
+
 /* One flow up for 10.2 s with a second of warm-up, against iperf3. */
 static inline struct model_run *run_up(void)
 {
