@@ -54,8 +54,11 @@ static int password_of(const struct cmd_login *c, char dst[SECRET_MAX], struct w
 		rc = cmd_read_secret(c->password_file, dst, SECRET_MAX, e);
 		if (rc < 0)
 			err_wrap(e, "--password-file");
+	} else if (env && strlen(env) >= SECRET_MAX) {
+		rc = err_set(e, WEIR_USAGE, E2BIG, "IPERF3_PASSWORD: it has more than %d bytes",
+			     SECRET_MAX - 1);
 	} else if (env) {
-		snprintf(dst, SECRET_MAX, "%s", env);
+		memcpy(dst, env, strlen(env) + 1);
 	} else {
 		err_set(e, WEIR_USAGE, EINVAL, "--username: no password");
 		rc = err_hint(e, "--password-file FILE, or IPERF3_PASSWORD in the environment");
