@@ -22,6 +22,8 @@
 #define SERVER_INTERVAL_NS NSEC_PER_SEC /* for clients that do not say theirs */
 #define DRY_NS             NSEC_PER_SEC /* the rest of a count will not come */
 
+#define LEFT_MAX 1000 /* datagrams that nobody read */
+
 enum phase { PHASE_OMIT, PHASE_LOAD, PHASE_DONE };
 
 struct session {
@@ -732,6 +734,38 @@ static uint64_t flow_wants(const struct session *s, size_t i, const struct proto
 	return (uint64_t)theirs->flows[i].packets * s->flows[i].len;
 }
 
+/* What the kernel tells of a socket is known only while it is open. */
+static void keep_of_socket(const struct session *s, size_t i, struct net_udp_sample *u)
+{
+	if (!s->final)
+		return;
+	u->sock_drops = s->final[i].udp.sock_drops;
+	u->path_payload = s->final[i].udp.path_payload;
+}
+
+/* A hello that came at the very end is not the worker's any more. */
+static void take_last_hellos(struct session *s, size_t i)
+{
+	uint8_t b[4];
+	ssize_t n = 0;
+
+	for (int k = 0; s->ps->hello_again && k < LEFT_MAX && (n >= 0 || errno != EAGAIN); k++) {
+		n = recv(net_engine_fd(s->en, i), b, sizeof(b), MSG_DONTWAIT | MSG_TRUNC);
+		if (n == sizeof(b))
+			s->ps->hello_again(s->ps->arg, net_engine_fd(s->en, i), b, sizeof(b));
+	}
+}
+
+/* A server's ports are free before its client can know that the test is over: the next test may come
+ * from the same one. */
+static void free_ports(struct session *s)
+{
+	net_sampler_stop(s->sm);
+	for (size_t i = 0; i < s->plan->n; i++)
+		take_last_hellos(s, i);
+	net_engine_close(s->en);
+}
+
 /* Waits for what is on its way, stops, and reads what there was in all. */
 static void settle(struct session *s, const struct proto_result *theirs)
 {
@@ -741,15 +775,18 @@ static void settle(struct session *s, const struct proto_result *theirs)
 
 	for (size_t i = 0; want && i < s->plan->n; i++)
 		want[i] = flow_wants(s, i, theirs);
-	if (!s->final) {
+	if (!s->final && !s->gone)
 		net_engine_drain(s->en, told ? want : NULL, clk_mono_ns() + DRAIN_NS);
+	if (!s->final)
 		net_engine_stop(s->en);
-	}
 	for (size_t i = 0; final && i < s->plan->n; i++) {
 		if (!s->flows[i].sender && i < theirs->n && theirs->flows[i].udp)
 			net_engine_udp_final(s->en, i, (uint64_t)theirs->flows[i].packets);
 		net_engine_sample(s->en, i, &final[i]);
+		keep_of_socket(s, i, &final[i].udp);
 	}
+	if (!is_client(s) && !s->final)
+		free_ports(s);
 	free(s->final);
 	s->final = final;
 	free(want);

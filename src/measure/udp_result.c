@@ -115,7 +115,7 @@ static void put_receiver(struct model_run *run, uint32_t part, struct model_dims
 
 	put_rows(run, part, d, rows, ARRAY_LEN(rows));
 	/* A batch that UDP_GRO put together and the socket dropped counts once. */
-	for (size_t i = run->n_sums; t->gro && i-- > 0;) {
+	for (size_t i = run->n_sums; t->gro && t->drops > 0 && i-- > 0;) {
 		if (strcmp(run->sums[i].metric->name, "udp.socket_drops") != 0)
 			continue;
 		run->sums[i].bound = MODEL_GE;

@@ -486,6 +486,14 @@ static void worker_fini(struct net_worker *w)
 	net_udp_io_free(w->udp);
 }
 
+void net_engine_close(struct net_engine *en)
+{
+	for (size_t i = 0; i < en->n; i++) {
+		close_fd(en->flows[i]->fd);
+		en->flows[i]->fd = -1;
+	}
+}
+
 void net_engine_free(struct net_engine *en)
 {
 	if (!en)

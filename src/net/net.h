@@ -236,8 +236,9 @@ void net_engine_finish_senders(struct net_engine *en);
 /* Waits until every receiving flow saw the end, has `want` bytes (NULL = end only), or the
  * deadline passes. A UDP flow has no end: it has `want` bytes, or was silent for 200 ms. */
 void net_engine_drain(struct net_engine *en, const uint64_t *want, int64_t deadline_ns);
-void net_engine_stop(struct net_engine *en); /* everything; joins; sockets stay open to read */
-void net_engine_free(struct net_engine *en); /* closes the sockets */
+void net_engine_stop(struct net_engine *en);  /* everything; joins; sockets stay open to read */
+void net_engine_close(struct net_engine *en); /* after stop: closes the sockets; counters stay */
+void net_engine_free(struct net_engine *en);  /* closes the sockets */
 size_t net_engine_flows(const struct net_engine *en);
 int net_engine_fd(const struct net_engine *en, size_t flow);
 bool net_engine_is_sender(const struct net_engine *en, size_t flow);

@@ -34,11 +34,11 @@ class Flow:
         self.out.connect((to, 5201))
         self.n = 0
         self.held = []  # [datagrams that have yet to pass, data]
-        self.tokens, self.last = 64e3, time.monotonic()
+        self.tokens, self.last = 400e3, time.monotonic()
 
     def admits(self, size):
         now = time.monotonic()
-        self.tokens = min(64e3, self.tokens + (now - self.last) * police)
+        self.tokens = min(400e3, self.tokens + (now - self.last) * police)
         self.last = now
         if self.tokens < size * 8:
             return False
