@@ -212,6 +212,9 @@ void measure_udp_wire(const struct measure_totals *mt, const struct measure_flow
 	const struct net_udp_sample *a = &mt->from->s[i].udp;
 	const struct net_udp_sample *b = mt->final ? &mt->final[i].udp : &mt->to->s[i].udp;
 
+	/* The peer compares with all that it sent, not with what had come when the time was up. */
+	if (mt->final && !f->sender)
+		out->bytes = mt->final[i].bytes - mt->from->s[i].bytes;
 	out->udp = true;
 	out->packets = (int64_t)(f->sender ? b->sent : b->highest);
 	out->omitted_packets = (int64_t)(f->sender ? a->sent : a->highest);
