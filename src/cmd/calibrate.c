@@ -52,11 +52,12 @@ static int find_floor(struct session *s, struct floor *f, struct weir_err *e)
 	return 0;
 }
 
-static void print_floor(const struct session *s, const struct floor *f)
+static bool print_floor(const struct session *s, const struct floor *f)
 {
 	const char *metric = s->judge.primary ? s->judge.primary : "goodput";
 	struct buf b = {0};
 	struct jw w = jw_init(&b);
+	bool ok;
 
 	if (s->judge.json) {
 		jw_obj(&w, NULL);
@@ -78,14 +79,16 @@ static void print_floor(const struct session *s, const struct floor *f)
 		if (f->n < 12)
 			buf_puts(&b, "With fewer than 12 experiments it is a rough figure.\n");
 	}
-	cmd_flush(&b);
+	ok = cmd_flush(&b);
 	buf_fini(&b);
+	return ok;
 }
 
 static int finish(struct session *s, int end, struct weir_err *e)
 {
 	bool done = end == TRY_FINISHED;
 	struct floor f = {0};
+	bool written = true;
 	int rc = find_floor(s, &f, e);
 
 	if (rc >= 0) {
@@ -96,11 +99,11 @@ static int finish(struct session *s, int end, struct weir_err *e)
 					  .lo = 0,
 					  .hi = f.largest};
 
-		print_floor(s, &f);
+		written = print_floor(s, &f);
 		rc = record_close(s, &v, 1, done, e);
 	}
 	free(f.effects);
-	return rc < 0 ? rc : done ? CMD_OK : CMD_FAILED;
+	return rc < 0 ? rc : done && written ? CMD_OK : CMD_FAILED;
 }
 
 static int run(void *cfg)

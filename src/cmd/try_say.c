@@ -120,7 +120,7 @@ void say_next_arm(struct session *s)
 
 static bool in_place(void)
 {
-	return isatty(STDERR_FILENO);
+	return cmd_terminal(STDERR_FILENO);
 }
 
 void say_end_line(struct session *s)
