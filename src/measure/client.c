@@ -53,13 +53,19 @@ static void merge_far(struct measure_ctx *ctx, struct far_reader *f, struct prot
 		measure_merge_far(ctx->run, far, part, ps);
 }
 
+/* How a server says that it is not ready: in words, by no listener, or by closing at once. */
+static bool not_ready(int rc)
+{
+	return rc == -EBUSY || rc == -ECONNREFUSED || rc == -ECONNRESET || rc == -EPIPE;
+}
+
 /* A server that has just ended one test may need a moment before the next. */
 static int dial(struct proto_session *ps, const struct measure_client *c, bool again,
 		struct weir_err *e)
 {
 	int rc = proto_dial(ps, c->proto, e);
 
-	for (int i = 0; again && i < BUSY_TRIES && (rc == -EBUSY || rc == -ECONNREFUSED); i++) {
+	for (int i = 0; again && i < BUSY_TRIES && not_ready(rc); i++) {
 		struct pollfd p = {.fd = ps->stop_fd, .events = POLLIN};
 
 		if (poll(&p, 1, BUSY_WAIT_MS) > 0)
@@ -76,6 +82,7 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 		       struct weir_err *e)
 {
 	bool first = !ctx->run->n_parts;
+	bool again = !first || (ctx->exp && ctx->exp->position > 0);
 	struct far_reader far = {.rd = model_ndjson_reader_new()};
 	struct net_sock_opts sock = {
 		.bind_host = c->bind, .bind_dev = c->bind_dev, .family = c->family};
@@ -105,7 +112,7 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 	int rc = far.rd ? 0 : -ENOMEM;
 
 	if (rc >= 0)
-		rc = dial(&ps, c, !first, e);
+		rc = dial(&ps, c, again, e);
 	if (rc < 0)
 		goto out;
 	note_peer(ctx->run, &ps);

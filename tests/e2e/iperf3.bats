@@ -128,6 +128,34 @@ weir_bytes_omit()
 	lab --no-serve weir_bytes_omit
 }
 
+# One test a server; before the second there is one that closes at once.
+closes_once()
+{
+	iperf3 -s -1
+	python3 -c 'import socket
+s = socket.create_server(("", 5201))
+s.accept()[0].close()'
+	iperf3 -s -1
+}
+weir_each_way()
+{
+	declare -f closes_once >closes_once.sh
+	local options
+	for options in --each-way '--repeat 2'; do
+		spawn_far servers bash -c '. ./closes_once.sh; closes_once'
+		until_true 5 listens 5201
+		# shellcheck disable=SC2086 # words
+		weir_json -t 0.5 $options
+		ended 5 "$pid"
+		is 'exit status of the servers' "$status" 0
+		is 'complete, in two parts' "$(jq -r '.outcome, .parts[].name' run.json | sort -u |
+			wc -l)" "$([[ $options == --each* ]] && echo 3 || echo 2)"
+	done
+}
+@test "weir tcp to iperf3 -s: --each-way, --repeat, and a server that is not ready at once" {
+	lab --no-serve weir_each_way
+}
+
 weir_blocks()
 {
 	weir_run up -k 100 -l 64K -P 2 -w 128K
