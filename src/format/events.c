@@ -17,9 +17,16 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
+static bool of_far_end(const struct model_event *e)
+{
+	return (e->subject.has & (1U << DIM_END)) && e->subject.v[DIM_END] == MODEL_FAR;
+}
+
 static void event_words(const struct model_event *e, size_t n, struct buf *b, bool unicode)
 {
 	const struct model_warn *w = model_warn(e->code);
+	if (of_far_end(e))
+		buf_puts(b, "far end: ");
 	size_t start = b->len;
 	if (w)
 		format_words(b, w->text, unicode);
@@ -43,7 +50,8 @@ struct event_fold {
 static void fold_event(struct event_fold *f, const struct model_event *e)
 {
 	for (size_t i = 0; i < f->n; i++)
-		if (same_text(f->first[i]->text, e->text)) {
+		if (same_text(f->first[i]->text, e->text) &&
+		    of_far_end(f->first[i]) == of_far_end(e)) {
 			f->times[i]++;
 			return;
 		}

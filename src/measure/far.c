@@ -4,10 +4,13 @@
  * axes of a clock of their own, its summaries and events, all marked as the far end's.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/priv.h"
+
+#define EVENTS_MAX 64
 
 static struct model_dims flipped(const struct model_dims *d)
 {
@@ -138,6 +141,21 @@ static uint32_t same_part(const struct model_run *run, const struct model_run *f
 	return fallback;
 }
 
+/* A far end that has much to say fills no report: the first ones, and how many more. */
+static void copy_events(struct model_run *run, const struct model_run *far, uint32_t part)
+{
+	struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, MODEL_FAR);
+	char more[64];
+
+	for (size_t i = 0; i < far->n_events && i < EVENTS_MAX; i++)
+		model_add_event(run, part, far->events[i].code, &d, MODEL_NO_TIME,
+				far->events[i].text);
+	if (far->n_events <= EVENTS_MAX)
+		return;
+	snprintf(more, sizeof(more), "and %zu more of its events", far->n_events - EVENTS_MAX);
+	model_add_event(run, part, far->events[EVENTS_MAX].code, &d, MODEL_NO_TIME, more);
+}
+
 int measure_merge_far(struct model_run *run, const struct model_run *far, uint32_t part,
 		      const struct proto_session *ps)
 {
@@ -153,11 +171,6 @@ int measure_merge_far(struct model_run *run, const struct model_run *far, uint32
 	}
 	for (size_t i = 0; i < far->n_sums; i++)
 		copy_summary(run, &far->sums[i], same_part(run, far, far->sums[i].part, part));
-	for (size_t i = 0; i < far->n_events; i++) {
-		const struct model_event *ev = &far->events[i];
-		struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, MODEL_FAR);
-
-		model_add_event(run, part, ev->code, &d, MODEL_NO_TIME, ev->text);
-	}
+	copy_events(run, far, part);
 	return rc < 0 && rc != -ENOSPC ? rc : 0;
 }

@@ -14,6 +14,8 @@
 #define BITS 8.0
 #define GB   1e9
 
+#define TOLD_MIN_S 1e-6
+
 int measure_value(struct model_run *run, uint32_t part, const char *metric, struct model_dims dims,
 		  enum model_stat stat, enum model_prov prov, double v)
 {
@@ -202,6 +204,12 @@ int measure_add_near(struct model_run *run, const struct measure_totals *mt,
 	return 0;
 }
 
+/* 0 = unknown: nothing is measured in less than a microsecond. */
+static double told_seconds(const struct proto_flow_result *r)
+{
+	return r->seconds >= TOLD_MIN_S ? r->seconds : 0;
+}
+
 static void told_direction(struct model_run *run, const struct measure_totals *mt, int dir,
 			   const struct measure_flow *flows, size_t n, const struct proto_result *r)
 {
@@ -217,7 +225,7 @@ static void told_direction(struct model_run *run, const struct measure_totals *m
 		bytes += (double)r->flows[i].bytes;
 		retrans += (double)r->flows[i].retransmits;
 		retrans_known &= r->flows[i].retransmits >= 0;
-		if (r->flows[i].seconds > seconds)
+		if (told_seconds(&r->flows[i]) > seconds)
 			seconds = r->flows[i].seconds;
 		count++;
 	}
@@ -242,7 +250,7 @@ static void told_flow(struct model_run *run, const struct measure_totals *mt, si
 		      const struct measure_flow *f, const struct proto_flow_result *r)
 {
 	struct model_dims d = measure_view_dims(f->dir, !f->sender, MODEL_FAR);
-	double seconds = r->seconds > 0 ? r->seconds : mt->seconds;
+	double seconds = told_seconds(r) > 0 ? r->seconds : mt->seconds;
 
 	d = model_dims_with(d, DIM_FLOW, (int64_t)i);
 	measure_value(run, mt->part, "bytes", d, STAT_VALUE, MODEL_TOLD, (double)r->bytes);
@@ -263,7 +271,7 @@ static void told_cpu_per_gb(struct model_run *run, const struct measure_totals *
 
 	for (size_t i = 0; i < n && i < r->n; i++) {
 		bytes += (double)r->flows[i].bytes;
-		if (r->flows[i].seconds > 0)
+		if (told_seconds(&r->flows[i]) > 0)
 			seconds = r->flows[i].seconds;
 	}
 	if (r->cpu_total >= 0 && bytes > 0)

@@ -466,6 +466,8 @@ static int dec_event(const struct model_dec *d, const struct js *o)
 	if (rc)
 		return rc;
 	int i = model_add_event(d->r, e.part, e.code, &e.subject, e.t, e.text);
+	if (i == -ENOSPC) /* more than anybody reads */
+		return 0;
 	if (i < 0)
 		return model_dec_limit(d);
 	d->r->events[i].severity = e.severity;

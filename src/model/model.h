@@ -107,7 +107,7 @@ enum model_warn_code {
 	WARN_FOREIGN,      /* datagrams of no test */
 	WARN_LOAD_DEFAULT, /* neither -b nor --find-rate */
 	WARN_UNCONFIRMED,  /* a search ended early */
-	WARN_OTHER,       /* read from a newer version's file; the text has its code */
+	WARN_OTHER,        /* read from a newer version's file; the text has its code */
 	WARN_MAX
 };
 struct model_warn {
@@ -357,6 +357,9 @@ int model_add_frame(struct model_run *r, uint32_t axis, const struct model_dims 
 int model_add_hist(struct model_run *r, uint32_t part, const struct model_metric *m,
 		   const struct model_dims *dims, int exp10, struct hist *take_h);
 int model_add_summary(struct model_run *r, const struct model_summary *s);
+/* Also -ENOSPC: over MODEL_EVENTS_MAX events, or as many notes as half of it: what is worse than a
+ * note still finds room after them. */
+#define MODEL_EVENTS_MAX 8192
 int model_add_event(struct model_run *r, uint32_t part, enum model_warn_code code,
 		    const struct model_dims *subject, int64_t t, const char *text);
 int model_add_tag(struct model_run *r, const char *k, const char *v);

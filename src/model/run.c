@@ -329,6 +329,9 @@ int model_add_summary(struct model_run *r, const struct model_summary *s)
 int model_add_event(struct model_run *r, uint32_t part, enum model_warn_code code,
 		    const struct model_dims *subject, int64_t t, const char *text)
 {
+	bool note = model_warn(code)->severity == MODEL_NOTE;
+	if (r->n_events >= (note ? MODEL_EVENTS_MAX / 2 : MODEL_EVENTS_MAX))
+		return -ENOSPC;
 	struct model_event e = {
 		.part = part,
 		.code = code,

@@ -35,6 +35,31 @@ static void headlines(void **state)
 	}
 }
 
+static void collect(void *arg, enum model_severity sev, const char *text)
+{
+	(void)sev;
+	buf_puts(arg, text);
+	buf_putc(arg, '\n');
+}
+
+/* The same event at both ends is two. */
+static void events_say_whose(void **state)
+{
+	(void)state;
+	struct model_dims far = model_dims_with(DIMS_NONE, DIM_END, MODEL_FAR);
+	struct model_run *r = run_other();
+	struct buf b = {0};
+	r->n_events = 0;
+	model_add_event(r, MODEL_NO_PART, WARN_STALL, &far, MODEL_NO_TIME, "2 of 3 flows");
+	model_add_event(r, MODEL_NO_PART, WARN_STALL, NULL, MODEL_NO_TIME, "2 of 3 flows");
+	model_add_event(r, MODEL_NO_PART, WARN_STALL, &far, MODEL_NO_TIME, "2 of 3 flows");
+	format_events(r, false, collect, &b);
+	assert_string_equal(b.data, "far end: intervals without a byte: 2 of 3 flows (2 times)\n"
+				    "intervals without a byte: 2 of 3 flows\n");
+	buf_fini(&b);
+	model_run_free(r);
+}
+
 static void a_cut_run_has_a_headline(void **state)
 {
 	(void)state;
@@ -272,6 +297,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(headlines),
+		cmocka_unit_test(events_say_whose),
 		cmocka_unit_test(a_cut_run_has_a_headline),
 		cmocka_unit_test(table_of_runs),
 		cmocka_unit_test(spread_of_repeats),

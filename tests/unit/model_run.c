@@ -191,16 +191,29 @@ static void test_find_spec_errors(void **state)
 	model_run_free(r);
 }
 
+/* A flood of notes leaves room for what matters, and all of it has an end. */
+static void test_events_bounded(void **state)
+{
+	(void)state;
+	struct model_run *r = new_run();
+	for (size_t i = 0; i < MODEL_EVENTS_MAX; i++)
+		model_add_event(r, MODEL_NO_PART, WARN_LATE_SAMPLE, NULL, MODEL_NO_TIME, NULL);
+	assert_int_equal(r->n_events, MODEL_EVENTS_MAX / 2);
+	assert_true(model_add_event(r, MODEL_NO_PART, WARN_PEER_GONE, NULL, 5, NULL) > 0);
+	for (size_t i = 0; i < MODEL_EVENTS_MAX; i++)
+		model_add_event(r, MODEL_NO_PART, WARN_STALL, NULL, MODEL_NO_TIME, NULL);
+	assert_int_equal(r->n_events, MODEL_EVENTS_MAX);
+	assert_int_equal(model_add_event(r, MODEL_NO_PART, WARN_STALL, NULL, 5, NULL), -ENOSPC);
+	model_run_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_id),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_ext_metrics),
-		cmocka_unit_test(test_tags),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_find_spec),
-		cmocka_unit_test(test_find_spec_errors),
+		cmocka_unit_test(test_id),        cmocka_unit_test(test_events_bounded),
+		cmocka_unit_test(test_texts),     cmocka_unit_test(test_ext_metrics),
+		cmocka_unit_test(test_tags),      cmocka_unit_test(test_find),
+		cmocka_unit_test(test_find_spec), cmocka_unit_test(test_find_spec_errors),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

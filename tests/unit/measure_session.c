@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A session over loopback whose other end does as the test wants: it falls silent. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "measure/priv.h"
+
+static int fake_start(struct proto_session *s, struct weir_err *e)
+{
+	(void)s;
+	(void)e;
+	return 0;
+}
+static int fake_control(struct proto_session *s, enum proto_event *ev, struct weir_err *e)
+{
+	(void)s;
+	(void)e;
+	*ev = PROTO_EV_NONE;
+	return 0;
+}
+static void fake_say(struct proto_session *s, enum proto_say what)
+{
+	*(enum proto_say *)s->arg = what;
+}
+static const struct proto fake = {
+	.name = "fake", .start = fake_start, .on_control = fake_control, .say = fake_say};
+
+struct test {
+	struct flow_plan plan;
+	struct model_run *run;
+	int ctl[2], data[2], fds[1], stop[2];
+	enum proto_say said;
+	struct proto_session ps;
+};
+
+/* A connection over loopback: fds[0] is the session's. */
+static void connect_data(int fds[2])
+{
+	struct net_sock_opts o = {.bind_host = "127.0.0.1", .family = AF_INET};
+	struct net_addr at = {.len = sizeof(at.ss)};
+	int listener = net_listen_tcp(&o, 0, 8, NULL);
+
+	assert_true(listener >= 0);
+	assert_int_equal(getsockname(listener, &at.sa, &at.len), 0);
+	fds[1] = net_connect_tcp(&at, NULL, NULL, 5 * NSEC_PER_SEC, NULL);
+	assert_true(fds[1] >= 0);
+	fds[0] = accept(listener, NULL, NULL);
+	assert_true(fds[0] >= 0);
+	close(listener);
+}
+
+static void open_test(struct test *t, enum net_dir dir)
+{
+	static const uint8_t rnd[10] = {0};
+	struct flow_spec spec = {.transport = NET_TCP};
+	bool up = dir == NET_UP;
+
+	*t = (struct test){.said = PROTO_SAY_BUSY};
+	assert_int_equal(flow_plan_init(&t->plan, &spec, up, !up), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, t->ctl), 0);
+	assert_int_equal(pipe(t->stop), 0);
+	connect_data(t->data);
+	t->fds[0] = t->data[0];
+	t->run = model_run_new("tcp", 1, rnd);
+	assert_non_null(t->run);
+	t->ps = (struct proto_session){.proto = &fake,
+				       .role = PROTO_SERVER,
+				       .ctl_fd = t->ctl[0],
+				       .stop_fd = -1,
+				       .plan = &t->plan,
+				       .fds = t->fds,
+				       .n_fds = 1,
+				       .arg = &t->said};
+}
+
+static void close_test(struct test *t)
+{
+	flow_plan_fini(&t->plan);
+	model_run_free(t->run);
+	close(t->ctl[0]);
+	close(t->ctl[1]);
+	close(t->stop[0]);
+	close(t->stop[1]);
+	close(t->data[1]); /* the other one was the engine's */
+}
+
+/* An endless test whose peer is there, and neither sends nor reads. */
+static void a_silent_client_is_given_up(void **state)
+{
+	(void)state;
+	for (int dir = NET_UP; dir <= NET_DOWN; dir++) {
+		int64_t start = clk_mono_ns();
+		const char *gone = "";
+		struct measure_session ms;
+		struct test t;
+
+		open_test(&t, dir);
+		t.plan.omit_ns = dir == NET_UP ? 10 * NSEC_PER_SEC : 0;
+		assert_int_equal(send(t.data[1], "abc", 3, 0), 3);
+		ms = (struct measure_session){.proto = &t.ps,
+					      .run = t.run,
+					      .stop_fd = t.stop[0],
+					      .run_start_ns = start,
+					      .idle_ns = 300 * NSEC_PER_MSEC};
+		assert_int_equal(measure_session_run(&ms, "load", NULL), 0);
+		assert_true(clk_mono_ns() - start >= ms.idle_ns);
+		assert_true(clk_mono_ns() - start < 8 * NSEC_PER_SEC);
+		assert_int_equal(t.run->outcome, OUTCOME_PARTIAL);
+		for (size_t i = 0; i < t.run->n_events; i++) {
+			if (t.run->events[i].code == WARN_PEER_GONE)
+				gone = t.run->events[i].text;
+		}
+		assert_non_null(strstr(gone, "no data for 0."));
+		assert_int_equal(t.said, PROTO_SAY_FAILED);
+		close_test(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_silent_client_is_given_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
