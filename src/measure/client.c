@@ -50,7 +50,7 @@ static void merge_far(struct measure_ctx *ctx, struct far_reader *f, struct prot
 		measure_event(ctx->run, ctx->sink, part, WARN_MEMORY_CAP, MODEL_NO_TIME,
 			      "the end of the far end's own report");
 	if (far && ctx->run->n_parts)
-		measure_merge_far(ctx->run, far, part, ps);
+		measure_merge_far(ctx->run, ctx->sink, far, part, ps);
 }
 
 /* How a server says that it is not ready: in words, by no listener, or by closing at once. */

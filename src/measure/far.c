@@ -48,8 +48,9 @@ static int copy_frame(struct model_run *run, uint32_t axis, const struct model_f
 	return model_add_frame(run, axis, &d, metrics, f->n_cols);
 }
 
-static int copy_ticks(struct model_run *run, const struct model_run *far, uint32_t from,
-		      uint32_t to, int64_t first_frame)
+/* Each goes to the sink as well: to the store and the streams it is as new as our own were. */
+static int copy_ticks(struct model_run *run, struct sink *sink, const struct model_run *far,
+		      uint32_t from, uint32_t to, int64_t first_frame)
 {
 	struct model_cursor *c = model_cursor_new(far, from);
 	struct model_row *rows = calloc(far->n_frames, sizeof(*rows));
@@ -66,6 +67,8 @@ static int copy_ticks(struct model_run *run, const struct model_run *far, uint32
 		mine.axis = to;
 		mine.rows = rows;
 		rc = model_append(run, &mine);
+		if (rc >= 0 && sink)
+			sink->sample(sink, run, &mine);
 	}
 	free(rows);
 	model_cursor_free(c);
@@ -81,8 +84,8 @@ static bool axis_portable(const struct model_run *far, uint32_t axis)
 	return true;
 }
 
-static int copy_axis(struct model_run *run, const struct model_run *far, uint32_t from,
-		     uint32_t part, uint32_t clock)
+static int copy_axis(struct model_run *run, struct sink *sink, const struct model_run *far,
+		     uint32_t from, uint32_t part, uint32_t clock)
 {
 	int axis = model_add_axis(run, part, clock);
 	int64_t first = -1;
@@ -100,7 +103,7 @@ static int copy_axis(struct model_run *run, const struct model_run *far, uint32_
 		if (first < 0)
 			first = f;
 	}
-	return first < 0 ? 0 : copy_ticks(run, far, from, (uint32_t)axis, first);
+	return first < 0 ? 0 : copy_ticks(run, sink, far, from, (uint32_t)axis, first);
 }
 
 static void copy_summary(struct model_run *run, const struct model_summary *s, uint32_t part)
@@ -156,8 +159,8 @@ static void copy_events(struct model_run *run, const struct model_run *far, uint
 	model_add_event(run, part, far->events[EVENTS_MAX].code, &d, MODEL_NO_TIME, more);
 }
 
-int measure_merge_far(struct model_run *run, const struct model_run *far, uint32_t part,
-		      const struct proto_session *ps)
+int measure_merge_far(struct model_run *run, struct sink *sink, const struct model_run *far,
+		      uint32_t part, const struct proto_session *ps)
 {
 	int clock = far_clock(run, ps), rc = 0;
 
@@ -167,7 +170,7 @@ int measure_merge_far(struct model_run *run, const struct model_run *far, uint32
 		uint32_t p = same_part(run, far, far->axes[i]->part, part);
 
 		if (axis_portable(far, (uint32_t)i))
-			rc = copy_axis(run, far, (uint32_t)i, p, (uint32_t)clock);
+			rc = copy_axis(run, sink, far, (uint32_t)i, p, (uint32_t)clock);
 	}
 	for (size_t i = 0; i < far->n_sums; i++)
 		copy_summary(run, &far->sums[i], same_part(run, far, far->sums[i].part, part));

@@ -52,8 +52,8 @@ int measure_value(struct model_run *run, uint32_t part, const char *metric, stru
 		  enum model_stat stat, enum model_prov prov, double v);
 
 /* Copies frames, summaries and events of the far end's own run, flipped to its view. */
-int measure_merge_far(struct model_run *run, const struct model_run *far, uint32_t part,
-		      const struct proto_session *ps);
+int measure_merge_far(struct model_run *run, struct sink *sink, const struct model_run *far,
+		      uint32_t part, const struct proto_session *ps);
 
 /* UDP (udp_result.c): this end's view of its flows, what went wrong, and the other end's view. */
 void measure_udp_near(struct model_run *run, const struct measure_totals *t,

@@ -122,7 +122,7 @@ weir_bytes_omit()
 	weir_run up -n 20M -O 1
 	holds 'sent' 'total("up"; "sender"; "bytes") >= 20 * 1048576'
 	weir_run down -n 20M -R -O 1
-	within 'received' "$(figure down receiver bytes)" $((20 << 20)) 5
+	within 'received' "$(figure down receiver bytes)" $((20 << 20)) 15
 }
 @test "weir tcp to iperf3 -s: -n -O, -n -R -O" {
 	lab --no-serve weir_bytes_omit

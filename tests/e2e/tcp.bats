@@ -570,3 +570,18 @@ limits()
 	--json=5 h|--json|"5"|yes nor no
 	END
 }
+
+stored_far()
+{
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 1 -i 0.25 -J >live.json
+	"$WEIR" show last --json >stored.json
+	holds 'both ends have samples' '([.axes[].clock] | unique | length) == 2' live.json
+	is 'samples of the stored run' \
+		"$(jq -c '[.axes[] | [.clock, .rows]]' stored.json)" \
+		"$(jq -c '[.axes[] | [.clock, .rows]]' live.json)"
+	is 'bytes of each interval' "$(jq -c '[.frames[].columns.bytes]' stored.json)" \
+		"$(jq -c '[.frames[].columns.bytes]' live.json)"
+}
+@test "a stored run holds the samples of both ends, as the live one did" {
+	lab stored_far
+}
