@@ -31,7 +31,7 @@ static void few_events_are_copied(void **state)
 
 		for (size_t i = 0; i < n; i++)
 			model_add_event(far, 0, WARN_STALL, NULL, MODEL_NO_TIME, "a lie");
-		assert_int_equal(measure_merge_far(near, far, 0, &ps), 0);
+		assert_int_equal(measure_merge_far(near, NULL, far, 0, &ps), 0);
 		assert_int_equal(near->n_events, n <= 64 ? n : 65);
 		for (size_t i = 0; i < near->n_events; i++)
 			assert_int_equal(near->events[i].subject.v[DIM_END], MODEL_FAR);
