@@ -45,6 +45,16 @@ int measure_add_told(struct model_run *run, const struct measure_totals *t,
 /* Histogram of round trips into summaries and the run; takes h. */
 int measure_add_rtt(struct model_run *run, uint32_t part, const char *metric,
 		    const struct model_dims *dims, struct hist *take_h);
+/* Events (notes.c): zero-copy sends that were copied, flows that moved nothing, other tests at the
+ * same time, more received at one end than the other sent. */
+void measure_note_zerocopy(struct model_run *run, struct sink *sink,
+			   const struct measure_totals *t);
+void measure_note_stalls(struct model_run *run, struct sink *sink, const struct measure_totals *t);
+void measure_note_overlap(struct model_run *run, struct sink *sink, uint32_t part,
+			  const _Atomic int *overlap);
+void measure_note_told(struct model_run *run, struct sink *sink, const struct measure_totals *t,
+		       const struct measure_flow *flows, size_t n,
+		       const struct proto_result *theirs);
 /* This end's result for the wire. */
 int measure_result(const struct measure_totals *t, const struct measure_flow *flows, size_t n,
 		   struct proto_result *out);

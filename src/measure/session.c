@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -651,57 +650,6 @@ static void note_rtts(struct session *s)
 	s->ctl_rtt = NULL;
 }
 
-static void note_zerocopy(struct session *s, const struct measure_totals *t)
-{
-	uint64_t done = 0, copied = 0;
-
-	for (size_t i = 0; i < t->to->n; i++) {
-		done += t->to->s[i].zc_done;
-		copied += t->to->s[i].zc_copied;
-	}
-	if (copied)
-		measure_event(s->ms->run, s->ms->sink, t->part, WARN_ZC_COPIED, MODEL_NO_TIME,
-			      "%.0f %% of %llu completions", 100.0 * (double)copied / (double)done,
-			      (unsigned long long)done);
-}
-
-static void note_stalls(struct session *s)
-{
-	size_t dead = 0;
-
-	for (size_t i = 0; i < s->last->n; i++)
-		dead += s->last->s[i].bytes == s->base->s[i].bytes;
-	if (dead)
-		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_STALL, MODEL_NO_TIME,
-			      "%zu of %zu flows moved no byte", dead, s->last->n);
-}
-
-static void note_overlap(struct session *s)
-{
-	if (s->ms->overlap && atomic_load(s->ms->overlap))
-		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_OVERLAP, MODEL_NO_TIME,
-			      NULL);
-}
-
-static void note_told(struct session *s, const struct proto_result *theirs)
-{
-	struct measure_totals t = totals(s);
-
-	for (size_t i = 0; i < s->plan->n && i < theirs->n; i++) {
-		uint64_t here = t.to->s[i].bytes - t.from->s[i].bytes;
-		uint64_t sent = s->flows[i].sender ? here : theirs->flows[i].bytes;
-		uint64_t got = s->flows[i].sender ? theirs->flows[i].bytes : here;
-
-		/* With an omitted phase the two ends start to count at different moments. */
-		if (got <= sent || s->plan->omit_ns)
-			continue;
-		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_RECV_GT_SENT,
-			      MODEL_NO_TIME, "flow %zu: %llu received of %llu sent", i,
-			      (unsigned long long)got, (unsigned long long)sent);
-		return;
-	}
-}
-
 /* Announces the end, exchanges results. A failure costs the far end's figures, not ours. */
 static int exchange(struct session *s, struct proto_result *theirs, struct weir_err *e)
 {
@@ -802,8 +750,8 @@ static void udp_near(struct session *s)
 		measure_udp_events(s->ms->run, s->ms->sink, &t, s->flows, s->plan->n, s->plan);
 	}
 	note_rtts(s);
-	note_stalls(s);
-	note_overlap(s);
+	measure_note_stalls(s->ms->run, s->ms->sink, &t);
+	measure_note_overlap(s->ms->run, s->ms->sink, t.part, s->ms->overlap);
 	part_params(s, s->part_load, NULL);
 }
 
@@ -841,9 +789,9 @@ static int tcp_exchange(struct session *s, struct proto_result *theirs, struct w
 
 	measure_add_near(s->ms->run, &t, s->flows, s->plan->n);
 	note_rtts(s);
-	note_zerocopy(s, &t);
-	note_stalls(s);
-	note_overlap(s);
+	measure_note_zerocopy(s->ms->run, s->ms->sink, &t);
+	measure_note_stalls(s->ms->run, s->ms->sink, &t);
+	measure_note_overlap(s->ms->run, s->ms->sink, t.part, s->ms->overlap);
 	/* A server's sink is the wire: what this end found goes out before the results. */
 	if (!is_client(s) && s->ms->sink && !s->gone)
 		s->ms->sink->end(s->ms->sink, s->ms->run);
@@ -864,7 +812,7 @@ static void told(struct session *s, const struct proto_result *theirs)
 
 	if (!s->ps->proto->lines || !far || !far->n_sums)
 		measure_add_told(s->ms->run, &t, s->flows, s->plan->n, theirs);
-	note_told(s, theirs);
+	measure_note_told(s->ms->run, s->ms->sink, &t, s->flows, s->plan->n, theirs);
 	part_params(s, s->part_load, theirs->cc);
 }
 
