@@ -62,8 +62,12 @@ static void growing_run(void **state)
 			model_end_part(r, 0, 200, OUTCOME_COMPLETE);
 		if (i == 300)
 			model_add_clock_pair(r, 0, 300, 12345);
-		if (i == 400)
-			k->event(k, r, &r->events[model_add_event(r, 0, WARN_STALL, NULL, 1, "x")]);
+		if (i == 400) {
+			int ev = model_add_event(r, 0, WARN_STALL, NULL, 1, "x");
+
+			assert_true(ev >= 0);
+			k->event(k, r, &r->events[ev]);
+		}
 		live_tick(r, k, i);
 	}
 	model_end_part(r, 1, 300, OUTCOME_FAILED);
