@@ -220,7 +220,7 @@ static bool same_sender(const struct net_addr *a, const struct net_addr *b)
 
 /* What came in between bind and connect. The peer's own can only be its hello once more: it sends
  * nothing else before it is answered. */
-static void drain_pair(int fd, const struct net_addr *peer, struct back *b)
+static void drain_pair(int fd, const struct net_dgram *pair, struct back *b)
 {
 	uint8_t p[PROTO_HELLO_MAX + 1];
 	struct proto_hello h;
@@ -228,11 +228,13 @@ static void drain_pair(int fd, const struct net_addr *peer, struct back *b)
 	ssize_t n;
 
 	while ((n = net_udp_recv(fd, p, sizeof(p), &d)) != -EAGAIN) {
-		if (n > 0 && (size_t)n < sizeof(p) && !same_sender(&d.from, peer) &&
-		    proto_hello_read(p, (size_t)n, &h))
+		if (n > 0 && (size_t)n < sizeof(p) && !same_sender(&d.from, &pair->from) &&
+		    proto_hello_read(p, (size_t)n, &h)) {
+			d.to = pair->to; /* the socket is bound to it */
 			back_put(b, &d, p, (size_t)n);
-		else if (n < 0)
+		} else if (n < 0) {
 			return;
+		}
 	}
 }
 
@@ -248,7 +250,7 @@ static void take_hello(struct serve_front *f, const struct net_dgram *d, const u
 	fd = net_pair_udp(&d->to, &d->from, NULL, NULL, NULL);
 	if (fd < 0)
 		return;
-	drain_pair(fd, &d->from, b);
+	drain_pair(fd, d, b);
 	if (serve_test_give(f, t, ++f->seq, fd) == 0)
 		send(fd, h.answer, sizeof(h.answer), MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(fd);
