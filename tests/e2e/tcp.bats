@@ -450,7 +450,7 @@ full()
 	lab full
 }
 
-terminal()
+progress_line()
 {
 	local run="$WEIR tcp $WEIR_LAB_PEER -t 0.5 -i 0.1 -q --no-store"
 	TERM=xterm script -qec "$run" /dev/null </dev/null >out
@@ -462,7 +462,7 @@ terminal()
 }
 @test "the progress line does not garble the result" {
 	need script
-	lab terminal
+	lab progress_line
 }
 
 # ---- key and limits ----
