@@ -11,14 +11,15 @@ setup()
 		skip "python3-jsonschema is not installed"
 }
 
-# check run|ndjson FILE [EXPRESSION]: validates FILE; the expression changes each document d first.
+# check run|ndjson FILE [EXPRESSION…]: FILE is valid; with expressions, it is refused after each of
+# them alone has changed its documents d.
 check()
 {
 	python3 - "$root/schema" "$@" <<'PY'
 import json, sys
 from jsonschema import Draft202012Validator
 
-folder, kind, path, *change = sys.argv[1:]
+folder, kind, path, *changes = sys.argv[1:]
 load = lambda name: json.load(open("%s/%s.schema.json" % (folder, name), encoding="utf-8"))
 schema = load("run")
 if kind == "ndjson":
@@ -28,15 +29,20 @@ if kind == "ndjson":
     lines["$defs"].update(schema["$defs"])
     schema = lines
 Draft202012Validator.check_schema(schema)
+validator = Draft202012Validator(schema)
 text = open(path, encoding="utf-8").read()
 bad = 0
-for one in text.splitlines() if kind == "ndjson" else [text]:
-    d = json.loads(one)
-    for line in change:
-        exec(line)
-    for error in Draft202012Validator(schema).iter_errors(d):
-        print("%s: %s" % ("/".join(map(str, error.absolute_path)), error.message))
+for change in changes or [""]:
+    errors = []
+    for one in text.splitlines() if kind == "ndjson" else [text]:
+        d = json.loads(one)
+        exec(change)
+        errors += validator.iter_errors(d)
+    if bool(errors) != bool(change):
         bad = 1
+        print("accepted: " + change if change else "refused:")
+        for error in errors:
+            print("%s: %s" % ("/".join(map(str, error.absolute_path)), error.message))
 sys.exit(bad)
 PY
 }
@@ -54,12 +60,8 @@ PY
 }
 
 @test "documents that are not so are refused" {
-	while read -r change; do
-		run check run "$root/tests/data/model/run.json" "$change"
-		echo "$change: $output"
-		[ "$status" -eq 1 ]
-		[[ "$output" != *Traceback* ]]
-	done <<'END'
+	local changes
+	mapfile -t changes <<'END'
 d["surprise"] = 1
 d["schema"] = 2
 del d["id"]
@@ -75,18 +77,20 @@ d["summaries"][1]["value"] = 3
 del d["summaries"][0]["value"]
 d["events"][0]["code"] = "panic"
 END
+	run check run "$root/tests/data/model/run.json" "${changes[@]}"
+	echo "$output"
+	[ "$status" -eq 0 ]
 }
 
 @test "lines that are not so are refused" {
-	while read -r change; do
-		run check ndjson "$root/tests/data/model/run.ndjson" "$change"
-		echo "$change: $output"
-		[ "$status" -eq 1 ]
-		[[ "$output" != *Traceback* ]]
-	done <<'END'
+	local changes
+	mapfile -t changes <<'END'
 d["surprise"] = 1
 d["type"] = "story"
 d.pop("type")
 d.update(rows=[[1, "2"]] if d["type"] == "tick" else d.pop("type") and [])
 END
+	run check ndjson "$root/tests/data/model/run.ndjson" "${changes[@]}"
+	echo "$output"
+	[ "$status" -eq 0 ]
 }

@@ -245,7 +245,7 @@ in_turn()
 	server --exclusive
 	local i clients=()
 	for i in 1 2 3 4; do
-		spawn "client$i" iperf3 -c "$WEIR_LAB_PEER" -t 1 -b 10M
+		spawn "client$i" iperf3 -c "$WEIR_LAB_PEER" -n 700K -b 10M
 		clients+=("$pid")
 	done
 	for i in 0 1 2 3; do
@@ -267,7 +267,7 @@ in_turn()
 
 status_tells()
 {
-	server --exclusive --runtime-dir "$PWD/run"
+	server --exclusive --grace 300ms --runtime-dir "$PWD/run"
 	is 'mode of the folder' "$(stat -c %a run)" 700
 	is 'mode of the socket' "$(stat -c %a run/serve-*.sock)" 600
 	spawn first iperf3 -c "$WEIR_LAB_PEER" -t 30 -b 1M -P 2

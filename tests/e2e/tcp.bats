@@ -196,10 +196,10 @@ copies()
 
 many()
 {
-	weir_json -t 1 -P 128 --bidir -i 0
+	weir_json -t 0.5 -P 128 --bidir -i 0
 	both_ends up down
 	holds 'flows' 'total("up"; "sender"; "flows") == 128 and total("down"; "sender"; "flows") == 128'
-	weir_json -t 1 -P 200
+	weir_json -t 0.5 -P 200
 	holds 'flows' 'total("up"; "receiver"; "flows") == 200'
 	holds 'fairness' 'total("up"; "receiver"; "jain") > 0.1'
 }
@@ -213,7 +213,7 @@ very_many()
 	local options
 	for options in '-P 600 -R' '-P 1024 --bidir'; do
 		# shellcheck disable=SC2086 # words
-		weir_json -t 1 $options
+		weir_json -t 0.6 $options
 		holds 'complete' '.outcome == "complete"'
 		holds 'the sender' 'total("down"; "sender"; "bytes") > 0'
 		holds 'its retransmits' 'total("down"; "sender"; "tcp.retransmits") >= 0'
@@ -282,7 +282,7 @@ no_escapes()
 
 for_people()
 {
-	local run=("$WEIR" tcp "$WEIR_LAB_PEER" -t 0.5 --no-store)
+	local run=("$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --no-store)
 	"${run[@]}" --bidir >text 2>err
 	no_escapes text
 	has text 'goodput     up' 'goodput     down' 'retransmits' 'RTT idle' 'CPU'

@@ -231,7 +231,7 @@ searches()
 {
 	server
 	relay police=8000000
-	"$WEIR" udp 127.0.0.1 -p 5301 -J --no-store --find-rate --trial-time 0.5 --loss 1% -l 1000 >run.json
+	"$WEIR" udp 127.0.0.1 -p 5301 -J --no-store --find-rate --trial-time 0.3 --loss 1% -l 1000 >run.json
 	holds 'kind' '.kind == "find-rate"'
 	holds 'found' 'total("up"; "receiver"; "rate.found") | . > 3e6 and . < 10e6'
 	holds 'what gave out' '.limited_code == "udp-path"'
