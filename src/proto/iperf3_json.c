@@ -200,7 +200,9 @@ int iperf3_params_plan(const struct iperf3_params *p, struct flow_plan *plan, in
 		.transport = p->udp ? NET_UDP : NET_TCP,
 		.rate_bps = (uint64_t)p->bandwidth,
 		.burst = p->bandwidth ? (uint32_t)p->burst : 0,
-		.len = p->len || p->udp ? (uint32_t)p->len : IPERF3_LEN_DEFAULT,
+		.len = (uint32_t)(p->len   ? p->len
+				  : p->udp ? NET_UDP_LEN
+					   : IPERF3_LEN_DEFAULT),
 		.window = (uint64_t)p->window,
 		.mss = (uint32_t)p->mss,
 		.tos = (uint8_t)p->tos,
