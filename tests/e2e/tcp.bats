@@ -109,7 +109,7 @@ count_after_omit()
 	local dir options
 	while read -r dir options; do
 		# shellcheck disable=SC2086 # words
-		weir_json -O 0.3 -b 400M $options
+		weir_json -O 0.2 -b 400M $options
 		both_ends "$dir"
 		within "$options: sent" "$(figure "$dir" sender bytes)" $((10 << 20)) 5
 		within "$options: received" "$(figure "$dir" receiver bytes)" $((10 << 20)) 5
@@ -254,7 +254,7 @@ schema_run()
 
 streamed()
 {
-	"$WEIR" tcp "$WEIR_LAB_PEER" -t 1 -i 0.2 --json-stream --no-store >lines
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.6 -i 0.1 --json-stream --no-store >lines
 	is 'the first line' "$(head -n 1 lines | jq -r .type)" run
 	is 'the last line' "$(tail -n 1 lines | jq -r .type)" end
 	[ "$(jq -r 'select(.type == "tick") | .type' lines | wc -l)" -ge 5 ] || fail 'ticks are missing'
@@ -346,7 +346,7 @@ stored()
 
 assertions()
 {
-	local run=("$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --no-store -q) status
+	local run=("$WEIR" tcp "$WEIR_LAB_PEER" -t 0.2 --no-store -q) status
 	"${run[@]}" --bidir --assert 'goodput>=1k' --assert 'tcp.retransmits<1G' \
 		--assert 'tcp.rtt_loaded:p50 < 10s' --assert 'cpu.total<=99' >out
 	for what in 'goodput>=900T' 'goodput:down<1' 'tcp.rtt_loaded:p50>=10s'; do
@@ -403,7 +403,7 @@ by_hand()
 
 repeat_by_hand()
 {
-	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -t 1 --repeat 5 --no-store
+	spawn run "$WEIR" tcp "$WEIR_LAB_PEER" -t 0.6 --repeat 5 --no-store
 	until_true 10 third
 	kill -INT "$pid"
 	ended 5 "$pid"
@@ -441,7 +441,7 @@ full()
 	for form in '' -J --csv '--repeat 2'; do
 		status=0
 		# shellcheck disable=SC2086 # words
-		"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.4 -i 0.1 --no-store $form >/dev/full 2>err || status=$?
+		"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.2 -i 0.1 --no-store $form >/dev/full 2>err || status=$?
 		is "exit status with $form" "$status" 1
 		is "said once with $form" "$(grep -c 'No space left' err)" 1
 	done
@@ -574,7 +574,7 @@ limits()
 
 stored_far()
 {
-	"$WEIR" tcp "$WEIR_LAB_PEER" -t 1 -i 0.25 -J >live.json
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.5 -i 0.1 -J >live.json
 	"$WEIR" show last --json >stored.json
 	holds 'both ends have samples' '([.axes[].clock] | unique | length) == 2' live.json
 	is 'samples of the stored run' \
