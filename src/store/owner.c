@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A run that is being written and a run whose weir was killed look the same in the file. The
- * writer's mark tells them apart: boot, pid namespace, pid and start time name one process for
- * ever; it lives while /proc shows that pid with that start time. From another pid namespace
- * of the same boot nothing can be seen, and the owner counts as alive.
+ * writer's mark tells them apart: boot, pid namespace, thread and start time name one thread for
+ * ever; it lives while /proc shows that number with that start time. It is the writing thread
+ * and not its process: when a full disk ends the writing, nothing can be written to say so, and
+ * a server would go on for months. From another pid namespace of the same boot nothing can be
+ * seen, and the owner counts as alive.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +62,7 @@ static bool mark_here(struct mark *m)
 		return false;
 	m->ns[n] = '\0';
 	m->boot[strcspn(m->boot, "\n")] = '\0';
-	m->pid = getpid();
+	m->pid = gettid();
 	return start_of(m->pid, &m->start);
 }
 

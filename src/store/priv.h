@@ -83,12 +83,12 @@ int store_schema_prepare(struct sql *q, const char *path, bool write, int64_t *v
 int store_find(struct store *s, const char *id, int64_t *seq, bool *running, bool *owned,
 	       struct weir_err *e);
 
-/* ---- owner.c: which process writes a run ----------------------------------------- */
+/* ---- owner.c: which thread writes a run ------------------------------------------ */
 
 #define STORE_OWNER_MAX 160
-/* "boot-id pid-namespace pid start-time" of this process; "" when /proc is not there. */
+/* "boot-id pid-namespace tid start-time" of the calling thread; "" when /proc is not there. */
 void store_owner_self(char dst[STORE_OWNER_MAX]);
-/* False when that process is surely gone. NULL or "": gone. */
+/* False when that thread is surely gone. NULL or "": gone. */
 bool store_owner_alive(const char *mark);
 
 /* ---- blob.c: samples and histograms as bytes --------------------------------------- */

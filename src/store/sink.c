@@ -6,6 +6,7 @@
  * samples are dropped and counted; when it fails, the stored copy is lost and nothing else.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,8 +25,10 @@ struct work {
 	struct buf queue;
 	size_t writing; /* bytes that the thread has taken */
 	bool closing, ended, done, dead;
+	bool named; /* owner is filled in */
 	int64_t deadline; /* valid when closing */
 	struct weir_err err;
+	char owner[STORE_OWNER_MAX]; /* fixed once named */
 	/* the thread's own */
 	struct store *conf; /* a copy: path and bounds */
 	struct sql *q;
@@ -41,7 +44,6 @@ struct store_sink {
 	bool started, ended;
 	int64_t last_ns, stored_ns;
 	uint64_t lost;
-	char owner[STORE_OWNER_MAX];
 };
 
 /* ---- the thread ---- */
@@ -140,12 +142,22 @@ static void write_batch(struct work *w, struct buf *batch)
 	buf_clear(batch);
 }
 
+static void tell_name(struct work *w)
+{
+	pthread_mutex_lock(&w->lock);
+	store_owner_self(w->owner);
+	w->named = true;
+	pthread_cond_broadcast(&w->cond);
+	pthread_mutex_unlock(&w->lock);
+}
+
 static void *work_main(void *arg)
 {
 	struct work *w = arg;
 	struct buf batch = {0};
 	int64_t next = 0;
 
+	tell_name(w);
 	while (take(w, &batch, next)) {
 		next = clk_mono_ns() + w->conf->period_ns;
 		write_batch(w, &batch);
@@ -202,7 +214,7 @@ static void hand_over(struct store_sink *k, const struct model_run *r)
 static void on_begin(struct sink *s, const struct model_run *r)
 {
 	struct store_sink *k = of(s);
-	struct row_store x = {.owner = k->owner, .headline = r->title, .stored_ns = k->stored_ns};
+	struct row_store x = {.owner = k->w->owner, .headline = r->title, .stored_ns = k->stored_ns};
 
 	if (!k->started)
 		return;
@@ -260,6 +272,13 @@ static void on_end(struct sink *s, const struct model_run *r)
 	buf_fini(&headline);
 }
 
+/* Joined is a moment before gone, and whoever reads the run next must not find its writer. */
+static void wait_until_gone(const struct work *w, int64_t until)
+{
+	while (store_owner_alive(w->owner) && clk_mono_ns() < until)
+		poll(NULL, 0, 1);
+}
+
 /* Waits for the thread as long as it may take; a thread that hangs is left to itself. */
 static int finish(struct store_sink *k, struct weir_err *e)
 {
@@ -282,10 +301,13 @@ static int finish(struct store_sink *k, struct weir_err *e)
 		rc = err_set(e, WEIR_DB, ETIMEDOUT, "%s: still writing", w->conf->path);
 	}
 	pthread_mutex_unlock(&w->lock);
-	if (done)
-		pthread_join(k->thread, NULL);
-	else
+	if (!done) {
 		pthread_detach(k->thread);
+		return rc;
+	}
+	pthread_join(k->thread, NULL);
+	if (rc < 0)
+		wait_until_gone(w, until);
 	return rc;
 }
 
@@ -344,6 +366,14 @@ static struct work *work_new(const struct store *s)
 	return w;
 }
 
+static void wait_for_name(struct work *w)
+{
+	pthread_mutex_lock(&w->lock);
+	while (!w->named)
+		pthread_cond_wait(&w->cond, &w->lock);
+	pthread_mutex_unlock(&w->lock);
+}
+
 /* Signals are for the measuring thread. */
 static int start_thread(struct store_sink *k)
 {
@@ -357,6 +387,8 @@ static int start_thread(struct store_sink *k)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc)
 		k->w->refs--;
+	else
+		wait_for_name(k->w);
 	return rc;
 }
 
@@ -374,7 +406,6 @@ struct sink *store_sink(struct store *s)
 	k->sink = (struct sink){on_begin, on_sample, on_event, on_end, on_close};
 	k->store = s;
 	k->stored_ns = clk_real_ns();
-	store_owner_self(k->owner);
 	if (store_writable(s, &k->w->err) < 0)
 		return &k->sink;
 	rc = start_thread(k);

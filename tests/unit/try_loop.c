@@ -263,7 +263,8 @@ static void it_can_be_stopped_and_goes_on(void **state)
 	t.stop_at = SIZE_MAX;
 	assert_int_equal(loop(&t), TRY_FINISHED);
 	assert_int_equal(try_done(&t.x), 8);
-	assert_int_equal(lines_of(t.log, "--experiment"), 8);
+	/* The run that was stopped had begun, and may have come as far as its line. */
+	assert_in_range(lines_of(t.log, "--experiment"), 8, 9);
 	finish(&t);
 }
 
