@@ -9,54 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/priv.h"
+#include "measure/session.h"
 
 #define SERVER_GRACE_NS    (40 * NSEC_PER_SEC) /* iperf3's own margin over the agreed time */
 #define DRAIN_NS           NSEC_PER_SEC
-#define LAST_WORD_NS       NSEC_PER_SEC
 #define DRAIN_IDLE_NS      (100 * NSEC_PER_MSEC)
 #define DRAIN_LOOK_NS      NSEC_PER_MSEC
 #define PROBE_NS           (100 * NSEC_PER_MSEC)
-#define RTT_FLOWS          64
 #define SERVER_INTERVAL_NS NSEC_PER_SEC /* for clients that do not say theirs */
 #define DRY_NS             NSEC_PER_SEC /* the rest of a count will not come */
-
-#define LEFT_MAX 1000 /* datagrams that nobody read */
-
-enum phase { PHASE_OMIT, PHASE_LOAD, PHASE_DONE };
-
-struct session {
-	struct measure_session *ms;
-	struct proto_session *ps;
-	const struct flow_plan *plan;
-	struct measure_flow *flows;
-	struct net_engine *en;
-	struct net_sampler *sm;
-	struct measure_recorder *rec;
-	struct net_tick *base, *last; /* readings at the load's two ends; copies */
-	bool udp;
-	struct net_flow_sample *final; /* UDP: after the last datagram */
-	struct hist *ctl_rtt, *tcp_rtt[2];
-	enum phase phase;
-	uint32_t part_omit, part_load;
-	const char *load_name;
-	int64_t interval_ns, go_ns, omit_end_ns, load_end_ns, probe_ns;
-	size_t rtt_next; /* the flow whose turn it is */
-	uint64_t moved;  /* bytes at moved_ns, when some were seen to move last */
-	int64_t moved_ns;
-	bool peer_ended, stopped, gone;
-	struct weir_err peer_err;
-};
-
-static bool is_client(const struct session *s)
-{
-	return s->ps->role == PROTO_CLIENT;
-}
-
-static int64_t run_time(const struct session *s, int64_t mono_ns)
-{
-	return mono_ns - s->ms->run_start_ns;
-}
 
 /* ---- opening -------------------------------------------------------------------- */
 
@@ -68,7 +29,7 @@ static int add_flows(struct session *s, struct weir_err *e)
 		int fd = s->ps->fds[i];
 
 		f->dir = spec->dir == NET_UP ? MODEL_UP : MODEL_DOWN;
-		f->sender = (spec->dir == NET_UP) == is_client(s);
+		f->sender = (spec->dir == NET_UP) == session_is_client(s);
 		f->udp = spec->transport == NET_UDP;
 		f->len = spec->len;
 		if (f->udp)
@@ -107,102 +68,6 @@ static int open_engine(struct session *s, struct weir_err *e)
 	return measure_recorder_new(s->ms->run, s->flows, s->plan->n, s->ms->run_start_ns, &s->rec);
 }
 
-static void note_lowered(struct session *s)
-{
-	if (s->ps->lowered[0])
-		measure_event(s->ms->run, is_client(s) ? s->ms->sink : NULL, s->part_load, WARN_CAP,
-			      MODEL_NO_TIME, "%s", s->ps->lowered);
-}
-
-/* What the kernel made of the wishes, once a direction: events, and the load part's params. */
-static void note_applied(struct session *s)
-{
-	const struct flow_spec *spec = &s->plan->flows[0];
-	const struct net_applied *a = &s->flows[0].applied;
-
-	if (a->cc_refused)
-		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_CC_FALLBACK,
-			      MODEL_NO_TIME, "asked for %s, in use: %s", spec->cc, a->cc);
-	if (a->window_short)
-		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_WINDOW_SHORT,
-			      MODEL_NO_TIME,
-			      "asked for %llu bytes, the kernel gave %llu to send and %llu to "
-			      "receive (net.core.wmem_max, rmem_max)",
-			      (unsigned long long)spec->window, (unsigned long long)a->sndbuf,
-			      (unsigned long long)a->rcvbuf);
-	for (size_t i = 0; i < s->plan->n; i++) {
-		if (!s->flows[i].sender && s->plan->flows[i].rx_trunc) {
-			measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_RX_TRUNC,
-				      MODEL_NO_TIME, NULL);
-			break;
-		}
-	}
-}
-
-static void tcp_params(const struct session *s, struct jw *w, const char *cc_far)
-{
-	jw_str(w, "congestion", s->flows[0].applied.cc);
-	if (cc_far && cc_far[0])
-		jw_str(w, "congestion_far", cc_far);
-	jw_u64(w, "mss", s->flows[0].applied.mss);
-}
-
-/* How datagrams pass the kernel: which offloads this end used. */
-static void udp_params(const struct session *s, struct jw *w)
-{
-	bool gso = false, gro = false;
-
-	for (size_t i = 0; s->final && i < s->plan->n; i++) {
-		gso |= s->final[i].udp.gso;
-		gro |= s->final[i].udp.gro;
-	}
-	jw_u64(w, "len", s->plan->flows[0].len);
-	jw_u64(w, "rate_bps", s->plan->flows[0].rate_bps);
-	if (s->final)
-		jw_str(w, "offload",
-		       gso && gro ? "UDP_SEGMENT, UDP_GRO"
-		       : gso      ? "UDP_SEGMENT"
-		       : gro      ? "UDP_GRO"
-				  : "none");
-}
-
-/* What holds for the whole part and is no figure; cc_far NULL = not known yet. */
-static void part_params(struct session *s, uint32_t part, const char *cc_far)
-{
-	struct buf b = {0};
-	struct jw w = jw_init(&b);
-
-	jw_obj(&w, NULL);
-	if (s->udp)
-		udp_params(s, &w);
-	else
-		tcp_params(s, &w, cc_far);
-	jw_u64(&w, "sndbuf", s->flows[0].applied.sndbuf);
-	jw_u64(&w, "rcvbuf", s->flows[0].applied.rcvbuf);
-	jw_u64(&w, "workers", net_engine_workers(s->en));
-	jw_end_obj(&w);
-	if (!b.failed)
-		s->ms->run->parts[part].params = model_run_str(s->ms->run, b.data);
-	buf_fini(&b);
-}
-
-/* The control connection carries no load yet: its own estimate is the idle round trip. */
-static void note_idle_rtt(struct session *s)
-{
-	struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
-	struct net_tcp_info info;
-	int len = net_tcp_info_get(s->ps->ctl_fd, &info);
-	uint32_t us = 0;
-
-	if (len > 0 && NET_HAS((size_t)len, min_rtt_us) && info.min_rtt_us != UINT32_MAX)
-		us = info.min_rtt_us;
-	else if (len > 0 && NET_HAS((size_t)len, rtt_us))
-		us = info.rtt_us;
-	if (us)
-		measure_value(s->ms->run, s->part_load, "tcp.rtt_idle", d, STAT_VALUE,
-			      MODEL_MEASURED, (double)us * 1e-6);
-}
-
 /* ---- samples -------------------------------------------------------------------- */
 
 static struct net_tick *tick_copy(const struct net_tick *t)
@@ -215,30 +80,6 @@ static struct net_tick *tick_copy(const struct net_tick *t)
 	return c;
 }
 
-static void record_rtt(struct session *s, size_t i, const struct net_flow_sample *f)
-{
-	struct hist *h = s->tcp_rtt[s->flows[i].dir];
-
-	if (h && s->flows[i].sender && NET_HAS((size_t)f->info_len, rtt_us) && f->info.rtt_us)
-		hist_record(h, f->info.rtt_us * 1000ULL);
-}
-
-/* Of some flows in turn: a look at thousands of them would be a load of its own. */
-static void look_at_rtts(struct session *s)
-{
-	size_t n = s->plan->n < RTT_FLOWS ? s->plan->n : RTT_FLOWS;
-	struct net_flow_sample f;
-
-	for (size_t k = 0; k < n; k++) {
-		size_t i = s->rtt_next++ % s->plan->n;
-
-		if (!s->flows[i].sender)
-			continue;
-		net_engine_sample(s->en, i, &f);
-		record_rtt(s, i, &f);
-	}
-}
-
 static void take_ticks(struct session *s)
 {
 	struct net_tick *t;
@@ -247,7 +88,7 @@ static void take_ticks(struct session *s)
 		if (t->late)
 			measure_event(s->ms->run, s->ms->sink,
 				      s->phase == PHASE_OMIT ? s->part_omit : s->part_load,
-				      WARN_LATE_SAMPLE, run_time(s, t->t1), NULL);
+				      WARN_LATE_SAMPLE, session_time(s, t->t1), NULL);
 		measure_recorder_tick(s->rec, t, s->interval_ns, s->ms->sink);
 	}
 }
@@ -270,13 +111,13 @@ static int begin_phase(struct session *s, enum phase phase, int64_t now)
 	bool omit = phase == PHASE_OMIT;
 	enum model_part_kind kind = s->ms->trial && !omit ? PART_TRIAL : PART_PHASE;
 	int part = model_add_part(s->ms->run, kind, MODEL_NO_PART, omit ? "omit" : s->load_name,
-				  run_time(s, now));
+				  session_time(s, now));
 
 	if (part < 0)
 		return part;
 	s->phase = phase;
 	*(omit ? &s->part_omit : &s->part_load) = (uint32_t)part;
-	part_params(s, (uint32_t)part, NULL);
+	session_note_params(s, (uint32_t)part, NULL);
 	part = measure_recorder_phase(s->rec, (uint32_t)part, omit);
 	if (part >= 0 && s->ms->sink && !s->ms->begun)
 		s->ms->sink->begin(s->ms->sink, s->ms->run);
@@ -290,17 +131,17 @@ static int begin_load(struct session *s, int64_t now)
 
 	if (rc < 0)
 		return rc;
-	note_idle_rtt(s);
-	note_applied(s);
-	if (is_client(s))
-		note_lowered(s);
+	session_note_idle_rtt(s);
+	session_note_applied(s);
+	if (session_is_client(s))
+		session_note_lowered(s);
 	if (s->plan->duration_ns)
 		s->load_end_ns = now + s->plan->duration_ns;
 	else
 		s->load_end_ns = INT64_MAX;
 	if (s->plan->duration_ns)
 		net_sampler_until(s->sm, s->load_end_ns);
-	if (!is_client(s) && s->load_end_ns != INT64_MAX)
+	if (!session_is_client(s) && s->load_end_ns != INT64_MAX)
 		s->load_end_ns += SERVER_GRACE_NS;
 	return 0;
 }
@@ -331,8 +172,8 @@ static void on_stop(struct session *s)
 	s->stopped = true;
 	s->ps->stop_fd = -1; /* seen: what follows is bounded by deadlines */
 	measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_INTERRUPTED,
-		      run_time(s, clk_mono_ns()), NULL);
-	if (!is_client(s))
+		      session_time(s, clk_mono_ns()), NULL);
+	if (!session_is_client(s))
 		s->ps->proto->say(s->ps, PROTO_SAY_STOPPED);
 }
 
@@ -355,12 +196,12 @@ static void on_control(struct session *s)
 		return;
 	case PROTO_EV_TERMINATED:
 		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_TERMINATED,
-			      run_time(s, clk_mono_ns()), NULL);
+			      session_time(s, clk_mono_ns()), NULL);
 		break;
 	case PROTO_EV_ERROR:
 	case PROTO_EV_GONE:
 		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_GONE,
-			      run_time(s, clk_mono_ns()), "%s", s->peer_err.msg);
+			      session_time(s, clk_mono_ns()), "%s", s->peer_err.msg);
 		break;
 	}
 	s->gone = true;
@@ -398,11 +239,11 @@ static void probe(struct session *s, int64_t now)
 	if (now < s->probe_ns)
 		return;
 	s->probe_ns = now + PROBE_NS;
-	if (s->plan->probe != FLOW_PROBE_NONE && s->ps->proto->ping && is_client(s))
+	if (s->plan->probe != FLOW_PROBE_NONE && s->ps->proto->ping && session_is_client(s))
 		s->ps->proto->ping(s->ps);
 	look_for_hellos(s);
 	if (s->phase == PHASE_LOAD)
-		look_at_rtts(s);
+		session_look_at_rtts(s);
 }
 
 static int64_t idle_ns(struct session *s, int64_t now)
@@ -416,29 +257,20 @@ static int64_t idle_ns(struct session *s, int64_t now)
 	return now - s->moved_ns;
 }
 
-static bool only_receives(const struct session *s)
-{
-	return flow_plan_count(s->plan, is_client(s) ? NET_UP : NET_DOWN) == 0;
-}
-
-static bool is_counted(const struct session *s)
-{
-	return s->plan->bytes || s->plan->blocks;
-}
-
 /* A server that moves nothing is held by nobody; a far end that counts from another moment on may
  * have sent its last byte before this end has got as many. */
 static bool is_over(struct session *s, int64_t now)
 {
 	int64_t idle = idle_ns(s, now);
 
-	if (is_client(s))
-		return s->phase == PHASE_LOAD && s->plan->omit_ns > 0 && is_counted(s) &&
-		       only_receives(s) && idle >= DRY_NS;
+	if (session_is_client(s))
+		return s->phase == PHASE_LOAD && s->plan->omit_ns > 0 && session_is_counted(s) &&
+		       session_only_receives(s) && idle >= DRY_NS;
 	if (!s->ms->idle_ns || idle < s->ms->idle_ns)
 		return false;
 	measure_event(s->ms->run, s->ms->sink, s->phase == PHASE_OMIT ? s->part_omit : s->part_load,
-		      WARN_PEER_GONE, run_time(s, now), "no data for %.3g s", (double)idle * 1e-9);
+		      WARN_PEER_GONE, session_time(s, now), "no data for %.3g s",
+		      (double)idle * 1e-9);
 	s->ps->proto->say(s->ps, PROTO_SAY_FAILED);
 	s->gone = true;
 	return true;
@@ -464,9 +296,9 @@ static int end_omit(struct session *s)
 
 	/* Of a client that only receives, the count is its own: a server that counted too would start
 	 * at another moment, and could end short of it. */
-	if (is_client(s) || flow_plan_count(s->plan, NET_UP))
+	if (session_is_client(s) || flow_plan_count(s->plan, NET_UP))
 		net_engine_limit(s->en);
-	model_end_part(s->ms->run, s->part_omit, run_time(s, t), OUTCOME_COMPLETE);
+	model_end_part(s->ms->run, s->part_omit, session_time(s, t), OUTCOME_COMPLETE);
 	return begin_load(s, t);
 }
 
@@ -498,7 +330,7 @@ static int run_loop(struct session *s)
 			on_stop(s);
 		if (p[2].revents) {
 			/* A server's flows may end before the client says so. */
-			if (is_client(s))
+			if (session_is_client(s))
 				break;
 			p[2].fd = -1;
 		}
@@ -544,9 +376,9 @@ static void drain_counted(struct session *s)
 	int64_t now = clk_mono_ns(), end = now + DRAIN_NS, idle_end = now + DRAIN_IDLE_NS;
 	uint64_t want = counted(s), got = received(s), was;
 
-	if (is_client(s) || !s->peer_ended || !is_counted(s))
+	if (session_is_client(s) || !s->peer_ended || !session_is_counted(s))
 		return;
-	if (s->plan->omit_ns > 0 && !only_receives(s))
+	if (s->plan->omit_ns > 0 && !session_only_receives(s))
 		return;
 	while (got < want && now < end && now < idle_end) {
 		int64_t look_end = now + DRAIN_LOOK_NS;
@@ -559,33 +391,6 @@ static void drain_counted(struct session *s)
 			idle_end = now + DRAIN_IDLE_NS;
 		else if (now < look_end) /* every stream has ended */
 			break;
-	}
-}
-
-/* Over before the first look at its round trips: the last reading is all there is. */
-static void last_look(struct session *s)
-{
-	bool none[2] = {true, true};
-
-	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++)
-		none[dir] = s->tcp_rtt[dir] && !hist_count(s->tcp_rtt[dir]);
-	for (size_t i = 0; s->last && i < s->plan->n; i++) {
-		if (none[s->flows[i].dir])
-			record_rtt(s, i, &s->last->s[i]);
-	}
-}
-
-/* The kernel let them grow: what they became is what mattered. */
-static void note_windows(struct session *s)
-{
-	for (size_t i = 0; i < s->plan->n; i++) {
-		struct net_applied now;
-
-		if (s->plan->flows[i].window)
-			continue;
-		net_tcp_applied(net_engine_fd(s->en, i), &s->plan->flows[i], &now);
-		s->flows[i].applied.sndbuf = now.sndbuf;
-		s->flows[i].applied.rcvbuf = now.rcvbuf;
 	}
 }
 
@@ -603,237 +408,14 @@ static int end_load(struct session *s)
 	drain_counted(s);
 	t = cut(s, &s->last);
 	s->phase = PHASE_DONE;
-	last_look(s);
-	note_windows(s);
-	model_end_part(s->ms->run, s->part_load, run_time(s, t),
+	session_last_look(s);
+	session_note_windows(s);
+	model_end_part(s->ms->run, s->part_load, session_time(s, t),
 		       s->gone || s->stopped ? OUTCOME_PARTIAL : OUTCOME_COMPLETE);
 	return s->base && s->last ? 0 : -ENOMEM;
 }
 
-/* Of a count that this end only receives, the period ends with the last byte: that it was the last
- * is known later. */
-static int64_t period_end(const struct session *s)
-{
-	int64_t end = 0;
-
-	for (size_t i = 0; is_counted(s) && only_receives(s) && i < s->plan->n; i++) {
-		if (s->last->s[i].last_ns > end)
-			end = s->last->s[i].last_ns;
-	}
-	return end > s->base->t1 ? end : s->last->t1;
-}
-
-static struct measure_totals totals(const struct session *s)
-{
-	return (struct measure_totals){.part = s->part_load,
-				       .from = s->base,
-				       .to = s->last,
-				       .final = s->final,
-				       .omitted = s->plan->omit_ns > 0,
-				       .seconds = (double)(period_end(s) - s->base->t1) * 1e-9};
-}
-
-static void note_rtts(struct session *s)
-{
-	struct model_dims near = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
-
-	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
-		struct model_dims d = model_dims_with(near, DIM_DIR, dir);
-
-		if (s->tcp_rtt[dir])
-			measure_add_rtt(s->ms->run, s->part_load, "tcp.rtt_loaded", &d,
-					s->tcp_rtt[dir]);
-		s->tcp_rtt[dir] = NULL;
-	}
-	if (s->ctl_rtt)
-		measure_add_rtt(s->ms->run, s->part_load, "ctl.rtt", &near, s->ctl_rtt);
-	s->ctl_rtt = NULL;
-}
-
-/* Announces the end, exchanges results. A failure costs the far end's figures, not ours. */
-static int exchange(struct session *s, struct proto_result *theirs, struct weir_err *e)
-{
-	struct measure_totals t = totals(s);
-	struct proto_result mine;
-	int rc = measure_result(&t, s->flows, s->plan->n, &mine);
-
-	if (rc < 0)
-		return rc;
-	if (!is_client(s) && !s->peer_ended)
-		rc = -ECANCELED;
-	if (rc >= 0 && is_client(s))
-		rc = s->ps->proto->end(s->ps, &mine, e);
-	/* iperf3 reads whole blocks: without an end of the stream it would wait for the rest of one. */
-	if (!s->udp)
-		net_engine_finish_senders(s->en);
-	if (rc >= 0)
-		rc = s->ps->proto->exchange(s->ps, &mine, theirs, e);
-	proto_result_fini(&mine);
-	return rc;
-}
-
-/* ---- the end of UDP flows ----------------------------------------------------------- */
-
-/* Bytes that a receiving flow can still expect, by its sender's own count. */
-static uint64_t flow_wants(const struct session *s, size_t i, const struct proto_result *theirs)
-{
-	if (s->flows[i].sender || i >= theirs->n || !theirs->flows[i].udp)
-		return 0;
-	return (uint64_t)theirs->flows[i].packets * s->flows[i].len;
-}
-
-/* What the kernel tells of a socket is known only while it is open. */
-static void keep_of_socket(const struct session *s, size_t i, struct net_udp_sample *u)
-{
-	if (!s->final)
-		return;
-	u->sock_drops = s->final[i].udp.sock_drops;
-	u->path_payload = s->final[i].udp.path_payload;
-}
-
-/* A hello that came at the very end is not the worker's any more. */
-static void take_last_hellos(struct session *s, size_t i)
-{
-	uint8_t b[4];
-	ssize_t n = 0;
-
-	for (int k = 0; s->ps->hello_again && k < LEFT_MAX && (n >= 0 || errno != EAGAIN); k++) {
-		n = recv(net_engine_fd(s->en, i), b, sizeof(b), MSG_DONTWAIT | MSG_TRUNC);
-		if (n == sizeof(b))
-			s->ps->hello_again(s->ps->arg, net_engine_fd(s->en, i), b, sizeof(b));
-	}
-}
-
-/* A server's ports are free before its client can know that the test is over: the next test may come
- * from the same one. */
-static void free_ports(struct session *s)
-{
-	net_sampler_stop(s->sm);
-	for (size_t i = 0; i < s->plan->n; i++)
-		take_last_hellos(s, i);
-	net_engine_close(s->en);
-}
-
-/* Waits for what is on its way, stops, and reads what there was in all. */
-static void settle(struct session *s, const struct proto_result *theirs)
-{
-	uint64_t *want = calloc(s->plan->n, sizeof(*want));
-	struct net_flow_sample *final = calloc(s->plan->n, sizeof(*final));
-	bool told = theirs->n > 0;
-
-	for (size_t i = 0; want && i < s->plan->n; i++)
-		want[i] = flow_wants(s, i, theirs);
-	if (!s->final && !s->gone)
-		net_engine_drain(s->en, told ? want : NULL, clk_mono_ns() + DRAIN_NS);
-	if (!s->final)
-		net_engine_stop(s->en);
-	for (size_t i = 0; final && i < s->plan->n; i++) {
-		if (!s->flows[i].sender && i < theirs->n && theirs->flows[i].udp)
-			net_engine_udp_final(s->en, i, (uint64_t)theirs->flows[i].packets);
-		net_engine_sample(s->en, i, &final[i]);
-		keep_of_socket(s, i, &final[i].udp);
-	}
-	if (!is_client(s) && !s->final)
-		free_ports(s);
-	free(s->final);
-	s->final = final;
-	free(want);
-}
-
-static void udp_near(struct session *s)
-{
-	struct measure_totals t = totals(s);
-
-	measure_add_near(s->ms->run, &t, s->flows, s->plan->n);
-	if (s->final) {
-		measure_udp_pacing(s->ms->run, &t, s->flows, s->plan->n, s->en);
-		measure_udp_events(s->ms->run, s->ms->sink, &t, s->flows, s->plan->n, s->plan);
-	}
-	note_rtts(s);
-	measure_note_stalls(s->ms->run, s->ms->sink, &t);
-	measure_note_overlap(s->ms->run, s->ms->sink, t.part, s->ms->overlap);
-	part_params(s, s->part_load, NULL);
-}
-
-/* The sender's count ends the account. A native server has it before the results; everybody else
- * with them. */
-static int udp_exchange(struct session *s, struct proto_result *theirs, struct weir_err *e)
-{
-	struct proto_result early = {0};
-	bool lines = s->ps->proto->lines && !is_client(s);
-	int rc;
-
-	if (s->ps->far_result)
-		early = *s->ps->far_result;
-	if (!is_client(s))
-		settle(s, &early);
-	if (lines) {
-		udp_near(s);
-		if (s->ms->sink && !s->gone)
-			s->ms->sink->end(s->ms->sink, s->ms->run);
-	}
-	rc = s->gone ? -EPIPE : exchange(s, theirs, e);
-	if (!lines) {
-		settle(s, theirs);
-		udp_near(s);
-	}
-	return rc;
-}
-
-/* ---- the end ------------------------------------------------------------------------ */
-
-static int tcp_exchange(struct session *s, struct proto_result *theirs, struct weir_err *e)
-{
-	struct measure_totals t = totals(s);
-	int rc;
-
-	measure_add_near(s->ms->run, &t, s->flows, s->plan->n);
-	note_rtts(s);
-	measure_note_zerocopy(s->ms->run, s->ms->sink, &t);
-	measure_note_stalls(s->ms->run, s->ms->sink, &t);
-	measure_note_overlap(s->ms->run, s->ms->sink, t.part, s->ms->overlap);
-	/* A server's sink is the wire: what this end found goes out before the results. */
-	if (!is_client(s) && s->ms->sink && !s->gone)
-		s->ms->sink->end(s->ms->sink, s->ms->run);
-	rc = s->gone ? -EPIPE : exchange(s, theirs, e);
-	/* A client that is told to stop must read that before its data connections break. */
-	if (s->stopped && !is_client(s))
-		net_wait_readable(s->ps->ctl_fd, clk_mono_ns() + LAST_WORD_NS, -1);
-	net_engine_stop(s->en);
-	return rc;
-}
-
-static void told(struct session *s, const struct proto_result *theirs)
-{
-	struct measure_totals t = totals(s);
-
-	/* A native peer's own run says it all, and better; when it came. */
-	const struct model_run *far = s->ms->far ? model_ndjson_run(s->ms->far) : NULL;
-
-	if (!s->ps->proto->lines || !far || !far->n_sums)
-		measure_add_told(s->ms->run, &t, s->flows, s->plan->n, theirs);
-	measure_note_told(s->ms->run, s->ms->sink, &t, s->flows, s->plan->n, theirs);
-	part_params(s, s->part_load, theirs->cc);
-}
-
-static void finish(struct session *s)
-{
-	struct proto_result theirs = {0};
-	struct weir_err e = {0};
-	int rc = (s->udp ? udp_exchange : tcp_exchange)(s, &theirs, &e);
-
-	if (!is_client(s)) /* for the log: the client knows by itself */
-		note_lowered(s);
-	if (rc >= 0) {
-		told(s, &theirs);
-	} else if (!s->gone && !(s->stopped && !is_client(s))) {
-		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_GONE, MODEL_NO_TIME,
-			      "no results from the peer: %s", e.msg);
-	}
-	if (rc < 0)
-		s->gone = true;
-	proto_result_fini(&theirs);
-}
+/* ---- the whole of it ----------------------------------------------------------------- */
 
 static void session_fini(struct session *s)
 {
@@ -884,7 +466,7 @@ int measure_session_run(struct measure_session *ms, const char *name, struct wei
 	if (rc >= 0)
 		rc = end_load(&s);
 	if (rc >= 0) {
-		finish(&s);
+		session_finish(&s);
 		ms->run->outcome = s.gone || s.stopped ? OUTCOME_PARTIAL : OUTCOME_COMPLETE;
 	} else if (e && !e->code) {
 		err_set(e, WEIR_OS, -rc, "the test could not be run: %s", strerror(-rc));
