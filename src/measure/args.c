@@ -109,12 +109,3 @@ void measure_tos_json(struct jw *w, const char *key, const void *field)
 	if (*(const int64_t *)field && !strcmp(key, "tos"))
 		jw_str(w, key, text);
 }
-
-int measure_check_cport(int64_t first, int64_t n, struct weir_err *e)
-{
-	if (!first || first + n - 1 <= UINT16_MAX)
-		return 0;
-	return err_set(e, WEIR_USAGE, ERANGE,
-		       "--cport: %lld leaves no ports for %lld flows; use at most %lld",
-		       (long long)first, (long long)n, (long long)(UINT16_MAX + 1 - n));
-}

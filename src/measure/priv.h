@@ -99,7 +99,6 @@ int measure_parse_tos(void *field, const char *arg, struct weir_err *e);
 int measure_parse_dscp(void *field, const char *arg, struct weir_err *e);
 void measure_tos_json(struct jw *w, const char *key, const void *field);
 /* n flows take ports from there on. */
-int measure_check_cport(int64_t first, int64_t n, struct weir_err *e);
 
 struct measure_client {
 	const char *host, *proto, *bind, *bind_dev;

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "host/host.h"
-#include "measure/priv.h"
+#include "measure/load.h"
 
-#define DEFAULT_BPS     1000000
-#define INTERVAL_MIN_NS (10 * NSEC_PER_MSEC)
+#define DEFAULT_BPS 1000000
 
 #define LOSS_DEFAULT    0.001
 #define FIND_LO_BPS     100e3
@@ -25,13 +24,9 @@
 #define FIND_REACHED    0.95 /* of the rate, or the sender gave out */
 
 struct udp_cfg {
-	char *host, *proto, *bind, *bind_dev, *title;
-	int64_t port, parallel, cport, tos, workers;
-	int64_t time_ns, omit_ns, interval_ns, timeout_ns, trial_ns;
-	uint64_t bytes, blocks, len, window;
-	struct measure_rate rate;
+	struct measure_load l;
+	int64_t trial_ns;
 	double loss;
-	bool reverse, bidir, v4, v6, rx_trunc, pin;
 	bool wide, dont_fragment, no_offload, spin, find;
 };
 
@@ -63,135 +58,67 @@ static void loss_json(struct jw *w, const char *key, const void *field)
 #define F(field) offsetof(struct udp_cfg, field)
 /* clang-format off */
 static const struct opt opts[] = {
-	{.name = "host", .type = OPT_STR, .offset = F(host), .flags = OPT_POSITIONAL | OPT_REQUIRED, .metavar = "HOST", .help = "the other end: a name or address where weir serve or iperf3 -s runs"},
-	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(port), .metavar = "N", .help = "the server's port", .min = 1, .max = 65535, .fallback = "5201"},
-	{.name = "bitrate", .letter = 'b', .type = OPT_FUNC, .offset = F(rate), .metavar = "RATE[/N]", .help = "offered load of each flow, in bursts of N datagrams; 0 = as fast as it goes, 1M without this option", .func = measure_parse_rate, .func_json = measure_rate_json},
+	LOAD_OPTS_PEER,
+	{.name = "bitrate", .letter = 'b', .type = OPT_FUNC, .offset = F(l.rate), .metavar = "RATE[/N]", .help = "offered load of each flow, in bursts of N datagrams; 0 = as fast as it goes, 1M without this option", .func = measure_parse_rate, .func_json = measure_rate_json},
 	{.name = "find-rate", .type = OPT_FLAG, .offset = F(find), .help = "search for the highest rate within --loss (-b: the highest to try)"},
 	{.name = "loss", .type = OPT_FUNC, .offset = F(loss), .metavar = "SHARE", .help = "with --find-rate: the loss that is still good", .func = parse_loss, .func_json = loss_json, .fallback = "0.1%"},
 	{.name = "trial-time", .type = OPT_TIME, .offset = F(trial_ns), .metavar = "TIME", .help = "with --find-rate: length of each trial", .min = 100 * NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "1s"},
-	{.name = "length", .letter = 'l', .type = OPT_SIZE, .offset = F(len), .metavar = "SIZE", .help = "payload of every datagram, 16 to 65507; by itself what fits the path in one piece", .max = NET_UDP_LEN_MAX},
-	{.name = "time", .letter = 't', .type = OPT_TIME, .offset = F(time_ns), .metavar = "TIME", .help = "measure for this long", .max = 86400 * NSEC_PER_SEC, .fallback = "10s"},
-	{.name = "bytes", .letter = 'n', .type = OPT_SIZE, .offset = F(bytes), .metavar = "SIZE", .help = "end when this much was sent in all, instead of by time"},
-	{.name = "blocks", .letter = 'k', .type = OPT_COUNT, .offset = F(blocks), .metavar = "N", .help = "end when this many datagrams were sent in all"},
-	{.name = "parallel", .letter = 'P', .type = OPT_INT, .offset = F(parallel), .metavar = "N", .help = "flows per direction", .min = 1, .max = FLOW_MAX / 2, .fallback = "1"},
-	{.name = "reverse", .letter = 'R', .type = OPT_FLAG, .offset = F(reverse), .help = "the other end sends"},
-	{.name = "bidir", .type = OPT_FLAG, .offset = F(bidir), .help = "both directions at the same time"},
-	{.name = "window", .letter = 'w', .type = OPT_SIZE, .offset = F(window), .metavar = "SIZE", .help = "socket buffers of both ends", .max = 512LL << 20},
-	{.name = "tos", .letter = 'S', .type = OPT_FUNC, .offset = F(tos), .metavar = "N", .help = "the traffic class byte", .func = measure_parse_tos, .func_json = measure_tos_json},
-	{.name = "dscp", .type = OPT_FUNC, .offset = F(tos), .metavar = "CODE", .help = "the traffic class by code point: ef, af41, cs1, le, 0 to 63", .func = measure_parse_dscp, .func_json = measure_tos_json},
-	{.name = "ipv4", .letter = '4', .type = OPT_FLAG, .offset = F(v4), .help = "IPv4 only"},
-	{.name = "ipv6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},
-	{.name = "bind", .letter = 'B', .type = OPT_STR, .offset = F(bind), .metavar = "ADDR", .help = "local address"},
-	{.name = "bind-dev", .type = OPT_STR, .offset = F(bind_dev), .metavar = "DEV", .help = "local interface (SO_BINDTODEVICE)"},
-	{.name = "cport", .type = OPT_INT, .offset = F(cport), .metavar = "N", .help = "first local port of the flows", .min = 0, .max = 65535, .fallback = "0"},
-	{.name = "omit", .letter = 'O', .type = OPT_TIME, .offset = F(omit_ns), .metavar = "TIME", .help = "warm up for this long first; kept, not counted", .max = 600 * NSEC_PER_SEC},
-	{.name = "interval", .letter = 'i', .type = OPT_TIME, .offset = F(interval_ns), .metavar = "TIME", .help = "length of an interval; 0 = only start and end", .max = 3600 * NSEC_PER_SEC, .fallback = "1s"},
+	{.name = "length", .letter = 'l', .type = OPT_SIZE, .offset = F(l.len), .metavar = "SIZE", .help = "payload of every datagram, 16 to 65507; by itself what fits the path in one piece", .max = NET_UDP_LEN_MAX},
+	LOAD_OPTS_EXTENT("datagrams"),
+	{.name = "window", .letter = 'w', .type = OPT_SIZE, .offset = F(l.window), .metavar = "SIZE", .help = "socket buffers of both ends", .max = 512LL << 20},
+	LOAD_OPTS_PATH,
+	LOAD_OPTS_PHASES,
 	{.name = "udp-counters-64bit", .type = OPT_FLAG, .offset = F(wide), .help = "64-bit sequence numbers, for more than 4 thousand million datagrams"},
 	{.name = "dont-fragment", .type = OPT_FLAG, .offset = F(dont_fragment), .help = "forbid IP fragments: larger datagrams cannot leave"},
 	{.name = "no-offload", .type = OPT_FLAG, .offset = F(no_offload), .help = "neither UDP_SEGMENT nor UDP_GRO: a datagram a packet in the whole kernel"},
 	{.name = "spin", .type = OPT_FLAG, .offset = F(spin), .help = "spin the last stretch to each due time: evener, for a core of its own"},
-	{.name = "skip-rx-copy", .type = OPT_FLAG, .offset = F(rx_trunc), .help = "receive the headers only; recorded in the result"},
-	{.name = "title", .letter = 'T', .type = OPT_STR, .offset = F(title), .metavar = "TEXT", .help = "a title for both ends' reports"},
-	{.name = "proto", .type = OPT_STR, .offset = F(proto), .metavar = "NAME", .help = "speak only this protocol: weir or iperf3"},
-	{.name = "connect-timeout", .type = OPT_TIME, .offset = F(timeout_ns), .metavar = "TIME", .help = "give up when nothing useful answered by then", .min = NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "5s"},
-	{.name = "workers", .type = OPT_INT, .offset = F(workers), .metavar = "N", .help = "worker threads; by itself as many as flows or CPUs, whichever is less", .min = 0, .max = 1024, .fallback = "0"},
-	{.name = "pin", .type = OPT_FLAG, .offset = F(pin), .help = "bind each worker to a CPU of its own"},
+	{.name = "skip-rx-copy", .type = OPT_FLAG, .offset = F(l.rx_trunc), .help = "receive the headers only; recorded in the result"},
+	LOAD_OPTS_REST,
 };
 /* clang-format on */
 
 static int udp_check(const void *cfg, struct weir_err *e)
 {
 	const struct udp_cfg *c = cfg;
-	const struct {
-		bool a, b;
-		const char *name_a, *name_b;
-	} pairs[] = {
-		{c->reverse, c->bidir, "reverse", "bidir"},
-		{c->bytes > 0, c->blocks > 0, "bytes", "blocks"},
-		{c->find, c->bytes > 0, "find-rate", "bytes"},
-		{c->find, c->blocks > 0, "find-rate", "blocks"},
-		{c->find, c->omit_ns > 0, "find-rate", "omit"},
-		{c->v4, c->v6, "ipv4", "ipv6"},
+	const struct measure_clash pairs[] = {
+		{c->find, c->l.bytes > 0, "find-rate", "bytes"},
+		{c->find, c->l.blocks > 0, "find-rate", "blocks"},
+		{c->find, c->l.omit_ns > 0, "find-rate", "omit"},
 	};
+	int rc = measure_check_clashes(pairs, ARRAY_LEN(pairs), e);
 
-	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
-		if (pairs[i].a && pairs[i].b)
-			return err_set(e, WEIR_USAGE, EINVAL, "--%s and --%s exclude each other",
-				       pairs[i].name_a, pairs[i].name_b);
-	}
-	if (c->len && c->len < NET_UDP_LEN_MIN)
+	if (rc < 0)
+		return rc;
+	if (c->l.len && c->l.len < NET_UDP_LEN_MIN)
 		return err_set(e, WEIR_USAGE, ERANGE,
 			       "--length: %llu bytes have no room for a number and a time; use %d "
 			       "to %d",
-			       (unsigned long long)c->len, NET_UDP_LEN_MIN, NET_UDP_LEN_MAX);
-	if (c->proto && !proto_find(c->proto))
-		return err_set(e, WEIR_USAGE, EINVAL,
-			       "--proto: \"%.40s\" is not known; use weir or iperf3", c->proto);
-	if (c->interval_ns && c->interval_ns < INTERVAL_MIN_NS)
-		return err_set(e, WEIR_USAGE, ERANGE,
-			       "--interval: %.3g ms is too short: sampling would disturb the test; "
-			       "use 0 or 10ms to 1h",
-			       (double)c->interval_ns / 1e6);
-	return measure_check_cport(c->cport, c->bidir ? 2 * c->parallel : c->parallel, e);
+			       (unsigned long long)c->l.len, NET_UDP_LEN_MIN, NET_UDP_LEN_MAX);
+	return measure_load_check(&c->l, e);
 }
 
 /* ---- request to plan ---------------------------------------------------------------- */
 
-static int make_plan(const struct udp_cfg *c, uint64_t rate_bps, struct flow_plan *p,
-		     struct weir_err *e)
+static struct flow_spec spec_of(const struct udp_cfg *c, uint64_t rate_bps)
 {
-	struct flow_spec spec = {
+	return (struct flow_spec){
 		.transport = NET_UDP,
 		.rate_bps = rate_bps,
-		.burst = rate_bps ? c->rate.burst : 0,
-		.len = (uint32_t)c->len,
-		.window = c->window,
-		.tos = (uint8_t)c->tos,
-		.rx_trunc = c->rx_trunc,
+		.burst = rate_bps ? c->l.rate.burst : 0,
+		.len = (uint32_t)c->l.len,
+		.window = c->l.window,
+		.tos = (uint8_t)c->l.tos,
+		.rx_trunc = c->l.rx_trunc,
 		.counters_64bit = c->wide,
 		.no_offload = c->no_offload,
 		.dont_fragment = c->dont_fragment,
 		.spin = c->spin,
 	};
-	size_t n = (size_t)c->parallel;
-	int rc = flow_plan_init(p, &spec, c->reverse ? 0 : n, c->reverse || c->bidir ? n : 0);
-
-	if (rc < 0)
-		return err_set(e, WEIR_OS, -rc, "no memory for %zu flows", n);
-	p->omit_ns = c->omit_ns;
-	p->bytes = c->bytes;
-	p->blocks = c->blocks;
-	p->duration_ns = c->find ? c->trial_ns : c->bytes || c->blocks ? 0 : c->time_ns;
-	p->interval_ns = c->find && c->trial_ns < c->interval_ns ? c->trial_ns : c->interval_ns;
-	p->probe = FLOW_PROBE_CTL_RTT;
-	if (c->title)
-		snprintf(p->title, sizeof(p->title), "%s", c->title);
-	rc = flow_plan_check(p, e);
-	if (rc < 0)
-		flow_plan_fini(p);
-	return rc;
-}
-
-static struct measure_client client_of(const struct udp_cfg *c)
-{
-	return (struct measure_client){.host = c->host,
-				       .proto = c->proto,
-				       .bind = c->bind,
-				       .bind_dev = c->bind_dev,
-				       .family = c->v4   ? AF_INET
-						 : c->v6 ? AF_INET6
-							 : AF_UNSPEC,
-				       .port = c->port,
-				       .cport = c->cport,
-				       .workers = c->workers,
-				       .timeout_ns = c->timeout_ns,
-				       .trial = c->find,
-				       .pin = c->pin};
 }
 
 static bool by_default(const struct udp_cfg *c)
 {
-	return !c->find && !c->rate.given;
+	return !c->find && !c->l.rate.given;
 }
 
 /* The first line shows the title: what the figure is worth comes before everything else. */
@@ -205,9 +132,9 @@ static void note_request(struct model_run *run, const struct udp_cfg *c)
 	measure_note_request(run,
 			     &(struct opt_set){.rows = opts, .n = ARRAY_LEN(opts), .cfg = &copy});
 	snprintf(title, sizeof(title), "%s%s%s", by_default(c) ? note : "",
-		 by_default(c) && c->title ? "; " : "", c->title ? c->title : "");
+		 by_default(c) && c->l.title ? "; " : "", c->l.title ? c->l.title : "");
 	run->title = title[0] ? model_run_str(run, title) : NULL;
-	run->host[MODEL_FAR].name = model_run_str(run, c->host);
+	run->host[MODEL_FAR].name = model_run_str(run, c->l.host);
 }
 
 /* ---- one rate ------------------------------------------------------------------------- */
@@ -215,12 +142,20 @@ static void note_request(struct model_run *run, const struct udp_cfg *c)
 static int run_at(struct measure_ctx *ctx, const struct udp_cfg *c, uint64_t rate_bps,
 		  const char *name, int64_t start_ns, struct weir_err *e)
 {
-	const struct measure_client client = client_of(c);
+	const struct flow_spec spec = spec_of(c, rate_bps);
+	struct measure_client client = measure_load_client(&c->l);
 	struct flow_plan plan;
-	int rc = make_plan(c, rate_bps, &plan, e);
+	int rc = measure_load_plan(&c->l, &spec, !c->l.reverse, c->l.reverse || c->l.bidir, &plan,
+				   e);
 
 	if (rc < 0)
 		return rc;
+	client.trial = c->find;
+	if (c->find) {
+		plan.duration_ns = c->trial_ns;
+		if (c->trial_ns < plan.interval_ns)
+			plan.interval_ns = c->trial_ns;
+	}
 	rc = measure_client_run(ctx, &client, &plan, name, start_ns, e);
 	flow_plan_fini(&plan);
 	return rc;
@@ -231,7 +166,7 @@ static void note_rate(struct measure_ctx *ctx, const struct udp_cfg *c, double b
 {
 	const struct model_summary *len = model_find(ctx->run, "udp.size", STAT_VALUE, NULL, true);
 	const struct model_summary *t = model_find(ctx->run, "duration", STAT_VALUE, NULL, true);
-	double flows = (double)c->parallel, want = bps * flows;
+	double flows = (double)c->l.parallel, want = bps * flows;
 
 	if (len && t && t->value > 0)
 		want -= 2 * len->value * 8 / t->value * flows;
@@ -241,7 +176,7 @@ static void note_rate(struct measure_ctx *ctx, const struct udp_cfg *c, double b
 static int run_load(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t start_ns,
 		    struct weir_err *e)
 {
-	uint64_t bps = c->rate.given ? c->rate.bps : DEFAULT_BPS;
+	uint64_t bps = c->l.rate.given ? c->l.rate.bps : DEFAULT_BPS;
 	int rc = run_at(ctx, c, bps, "load", start_ns, e);
 
 	if (!ctx->run->n_parts)
@@ -306,7 +241,7 @@ static enum measure_trial judge_dir(const struct model_run *run, uint32_t part, 
 static int judge_trial(const struct udp_cfg *c, const struct model_run *run, uint32_t part,
 		       double rate, enum measure_trial *t, double *worst, struct weir_err *e)
 {
-	double want = rate * (double)c->parallel;
+	double want = rate * (double)c->l.parallel;
 
 	*t = MEASURE_TRIAL_PASS;
 	*worst = 0;
@@ -314,7 +249,7 @@ static int judge_trial(const struct udp_cfg *c, const struct model_run *run, uin
 		enum measure_trial mine;
 		double loss;
 
-		if (dir == MODEL_UP ? c->reverse : !c->reverse && !c->bidir)
+		if (dir == MODEL_UP ? c->l.reverse : !c->l.reverse && !c->l.bidir)
 			continue;
 		mine = judge_dir(run, part, dir, want, c->loss, &loss);
 		if (loss < 0)
@@ -345,7 +280,7 @@ static int run_trial(struct measure_ctx *ctx, const struct udp_cfg *c, double ra
 		return rc;
 	rc = judge_trial(c, ctx->run, (uint32_t)ctx->run->n_parts - 1, rate, t, loss, e);
 	measure_value(ctx->run, (uint32_t)ctx->run->n_parts - 1, "rate.offered", DIMS_NONE,
-		      STAT_VALUE, MODEL_MEASURED, rate * (double)c->parallel);
+		      STAT_VALUE, MODEL_MEASURED, rate * (double)c->l.parallel);
 	mark_step(ctx->run, before, step);
 	return rc;
 }
@@ -381,14 +316,14 @@ static void note_found(struct measure_ctx *ctx, const struct udp_cfg *c,
 		       const struct measure_search *s)
 {
 	uint32_t part = (uint32_t)ctx->run->n_parts - 1;
-	double flows = (double)c->parallel;
+	double flows = (double)c->l.parallel;
 
 	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
 		bool near = dir == MODEL_DOWN;
 		struct model_dims d = measure_view_dims(dir, false, near ? MODEL_NEAR : MODEL_FAR);
 		int i;
 
-		if (dir == MODEL_UP ? c->reverse : !c->reverse && !c->bidir)
+		if (dir == MODEL_UP ? c->l.reverse : !c->l.reverse && !c->l.bidir)
 			continue;
 		i = measure_value(ctx->run, part, "rate.found", d, STAT_VALUE, MODEL_MEASURED,
 				  s->pass * flows);
@@ -414,7 +349,7 @@ static int run_search(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t 
 {
 	const struct measure_search_cfg cfg = {
 		.lo = FIND_LO_BPS,
-		.hi = c->rate.bps ? (double)c->rate.bps : FIND_HI_BPS,
+		.hi = c->l.rate.bps ? (double)c->l.rate.bps : FIND_HI_BPS,
 		.start = FIND_START_BPS,
 		.resolution = FIND_RESOLUTION,
 		.confirm = FIND_CONFIRM,
@@ -443,7 +378,7 @@ static int run_search(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t 
 	if (!ctx->run->n_parts)
 		return rc;
 	note_found(ctx, c, &s);
-	note_limit(ctx->run, &s, (double)c->parallel, failed_loss);
+	note_limit(ctx->run, &s, (double)c->l.parallel, failed_loss);
 	return rc;
 }
 

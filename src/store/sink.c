@@ -25,7 +25,7 @@ struct work {
 	struct buf queue;
 	size_t writing; /* bytes that the thread has taken */
 	bool closing, ended, done, dead;
-	bool named; /* owner is filled in */
+	bool named;       /* owner is filled in */
 	int64_t deadline; /* valid when closing */
 	struct weir_err err;
 	char owner[STORE_OWNER_MAX]; /* fixed once named */
@@ -214,7 +214,8 @@ static void hand_over(struct store_sink *k, const struct model_run *r)
 static void on_begin(struct sink *s, const struct model_run *r)
 {
 	struct store_sink *k = of(s);
-	struct row_store x = {.owner = k->w->owner, .headline = r->title, .stored_ns = k->stored_ns};
+	struct row_store x = {
+		.owner = k->w->owner, .headline = r->title, .stored_ns = k->stored_ns};
 
 	if (!k->started)
 		return;
