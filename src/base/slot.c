@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A sender that compares its average with a target bursts after every stall. On a grid of
- * absolute times each slot has its own due time; being late moves the following slots together
- * by a quarter of their distance, no more.
+ * absolute times each slot has its own due time; being late moves the following slots together:
+ * by a quarter of their distance, by more the further behind, but never to a burst.
  */
 #include "base/base.h"
 
@@ -31,10 +31,20 @@ int64_t slot_period_ns(const struct slot *s)
 	return (int64_t)(((u128)s->bits * NSEC_PER_SEC + s->rate_bps / 2) / s->rate_bps);
 }
 
+/* How close to the one before a slot may be, in sixteenths of their distance. */
+static int64_t closeness(int64_t lag_ns, int64_t period_ns)
+{
+	return lag_ns < 4 * period_ns ? 12 : lag_ns < 16 * period_ns ? 8 : 5;
+}
+
 /* Not sooner than this after the one before. */
 static int64_t spaced(const struct slot *s)
 {
-	return s->next ? s->last_ns + slot_period_ns(s) * 3 / 4 : s->start_ns;
+	int64_t period = slot_period_ns(s);
+
+	if (!s->next)
+		return s->start_ns;
+	return s->last_ns + period * closeness(s->last_ns - slot_time(s, s->next), period) / 16;
 }
 
 int64_t slot_due_ns(const struct slot *s)

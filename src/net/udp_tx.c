@@ -2,7 +2,7 @@
 /*
  * Sending: a batch of whole datagrams a call, by UDP_SEGMENT or by sendmmsg(). A paced flow keeps
  * to its slots: it sleeps until as long before a slot as waking up usually takes, so it is as
- * often a little early as a little late; only while it is behind it spins. Numbers are used up only by what the kernel took.
+ * often a little early as a little late. Numbers are used up only by what the kernel took.
  */
 #include "net/priv.h"
 
@@ -16,7 +16,6 @@
 #define CATCH_UP_NS  (100 * NSEC_PER_MSEC)
 #define SLOT_MIN_NS  (50 * NSEC_PER_USEC) /* of a burst that is chosen here; below, we spin */
 #define SPIN_NS      (50 * NSEC_PER_USEC)
-#define SPIN_LATE_NS (100 * NSEC_PER_USEC) /* who is behind has no time to oversleep */
 #define LEAD_STEP_NS 250
 #define LEAD_MAX_NS  (60 * NSEC_PER_USEC)
 #define NAP_NS       (50 * NSEC_PER_USEC)
@@ -322,25 +321,33 @@ static void spin_until(const struct net_engine *en, int64_t ns)
 		;
 }
 
-/* Half of the bursts should be out before their due time, half after. */
+/*
+ * Half of the bursts should be out before their due time, half after; two are never one. Who is a
+ * little behind sleeps, too: a thread that spins on a busy machine has used up its turn when it
+ * matters. Who is far behind keeps the processor while it has it.
+ */
 static void await_asleep(const struct net_engine *en, const struct net_flow *f)
 {
 	const struct net_udp *u = f->udp;
+	int64_t wake = f->due_ns - u->lead_ns, soonest = u->last_ns + u->gap_ns * 5 / 16;
 
-	sleep_until(en, f->due_ns - u->lead_ns);
-	if (u->lead_ns > u->gap_ns / 4)
+	if (!slot_behind(&u->slot)) {
+		sleep_until(en, wake);
 		spin_until(en, f->due_ns - u->gap_ns / 4);
+	} else if (f->due_ns <= soonest) {
+		spin_until(en, soonest);
+	} else {
+		sleep_until(en, wake > soonest ? wake : soonest);
+	}
 }
 
 static void await_awake(const struct net_engine *en, struct net_flow *f)
 {
 	struct net_udp *u = f->udp;
-	int64_t before = u->spin ? u->lead_ns + SPIN_NS : SPIN_LATE_NS, wake = f->due_ns - before;
+	int64_t wake = f->due_ns - u->lead_ns - SPIN_NS;
 
-	if (clk_mono_ns() < wake && u->spin)
+	if (clk_mono_ns() < wake)
 		learn_lead(u, sleep_until(en, wake) - wake - u->lead_ns);
-	else
-		sleep_until(en, wake);
 	spin_until(en, f->due_ns);
 }
 
@@ -349,17 +356,15 @@ static void send_paced(struct net_engine *en, struct net_flow *f)
 	struct net_udp *u = f->udp;
 
 	while (!net_flag(&en->tx_stop)) {
-		bool asleep = !u->spin && !slot_behind(&u->slot);
-
-		if (asleep)
-			await_asleep(en, f);
-		else
+		if (u->spin)
 			await_awake(en, f);
+		else
+			await_asleep(en, f);
 		do {
 			if (net_flag(&en->tx_stop) || net_udp_send(en, f) == NET_STEP_ENDED)
 				return;
 		} while (u->burst_left);
-		if (asleep)
+		if (!u->spin && !slot_behind(&u->slot))
 			learn_lead(u, u->last_ns - f->due_ns);
 		net_udp_pace(f, u->last_ns);
 	}
