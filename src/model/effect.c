@@ -2,14 +2,17 @@
 /*
  * What is compared with what. The whole run is the unit and its logarithm the scale, so that an
  * effect is a ratio. Where the order is known the difference is taken within blocks, which a
- * drift cannot reach; where sessions are known the session is the unit; else all that is left is
- * two heaps of runs (Welch).
+ * drift cannot reach; where sessions are known that saw one side each, the session is the unit; else
+ * all that is left is two heaps of runs (Welch).
  */
 #include "model/priv.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BLOCKS_LEAST 4 /* of a sequence that nobody planned */
+#define PAIRS_ENOUGH 6 /* 2/2^5 is over 5 % */
 
 struct one {      /* a run */
 	double x; /* log */
@@ -123,11 +126,11 @@ static size_t cut_blocks(struct runs *r)
 	return (size_t)block;
 }
 
-/* Blocks from a sequence: true when it alternates, at least four times. */
-static bool blocks_by_order(struct runs *r)
+/* Blocks from a sequence: true when it alternates, at least so often. */
+static bool blocks_by_order(struct runs *r, size_t least)
 {
 	qsort(r->v, r->n, sizeof(*r->v), by_order);
-	return is_sequence(r) && cut_blocks(r) >= 4;
+	return is_sequence(r) && cut_blocks(r) >= least;
 }
 
 static bool session_has_both(const struct one *v, size_t n)
@@ -160,29 +163,52 @@ static bool blocks_by_session(struct runs *r)
 	return sessions >= 2;
 }
 
-/* Sessions that each saw one side, at least two a side: their means become the values. */
-static bool collapse_sessions(struct runs *r)
-{
-	size_t out = 0, per_side[2] = {0};
+/* ---- sessions as units ---- */
 
+/* Each session saw one side, and each side had two at least. */
+static bool sessions_of_one_side(struct runs *r)
+{
+	size_t per_side[2] = {0};
+
+	qsort(r->v, r->n, sizeof(*r->v), by_session);
 	for (size_t i = 0, n; i < r->n; i += n) {
 		n = session_length(r, i);
 		if (r->v[i].side != r->v[i + n - 1].side)
 			return false;
 		per_side[r->v[i].side]++;
 	}
-	if (per_side[0] < 2 || per_side[1] < 2)
-		return false;
+	return per_side[0] >= 2 && per_side[1] >= 2;
+}
+
+/* The mean of a session becomes its value; its place is that of its first run. */
+static void collapse_sessions(struct runs *r)
+{
+	size_t out = 0;
+
 	for (size_t i = 0, n; i < r->n; i += n) {
 		struct one mean = r->v[i];
 		n = session_length(r, i);
-		for (size_t k = 1; k < n; k++)
-			mean.x += r->v[i + k].x;
+		for (size_t k = 1; k < n; k++) {
+			const struct one *v = &r->v[i + k];
+			mean.x += v->x;
+			mean.order = v->order < mean.order ? v->order : mean.order;
+		}
 		mean.x /= (double)n;
 		r->v[out++] = mean;
 	}
 	r->n = out;
-	return true;
+}
+
+/* Boots of one arm each: runs within one are no replication. In pairs where that was planned or
+ * where there are enough for the permutation of pairs. */
+static enum model_design arrange_sessions(struct runs *r, enum model_design want)
+{
+	collapse_sessions(r);
+	if (want != DESIGN_UNORDERED && r->block)
+		return DESIGN_BLOCKED;
+	if (want != DESIGN_UNORDERED && r->order && blocks_by_order(r, PAIRS_ENOUGH))
+		return DESIGN_BLOCKED;
+	return DESIGN_SESSIONS;
 }
 
 static enum model_design arrange(struct runs *r, enum model_design want)
@@ -193,14 +219,14 @@ static enum model_design arrange(struct runs *r, enum model_design want)
 			r->v[i].block = (int64_t)k[r->v[i].side]++;
 		return DESIGN_PAIRED;
 	}
+	if (r->session && sessions_of_one_side(r))
+		return arrange_sessions(r, want);
 	if (want != DESIGN_UNORDERED && r->block)
 		return DESIGN_BLOCKED;
-	if (want != DESIGN_UNORDERED && r->order && blocks_by_order(r))
+	if (want != DESIGN_UNORDERED && r->order && blocks_by_order(r, BLOCKS_LEAST))
 		return DESIGN_BLOCKED;
 	if (r->session && blocks_by_session(r))
 		return DESIGN_BLOCKED;
-	if (r->session && collapse_sessions(r))
-		return DESIGN_SESSIONS;
 	return DESIGN_UNORDERED;
 }
 

@@ -452,7 +452,7 @@ void model_ndjson_reader_free(struct model_ndjson_reader *rd);
 /* Replaces host names, addresses, MACs and paths in place, consistently within the run. */
 void model_anonymise(struct model_run *r);
 
-/* ---- statistics: dist.c, rng.c, stats.c, rank.c, perm.c, series.c ------------- */
+/* ---- statistics: dist.c, rng.c, stats.c, rank.c, perm.c, series.c, steady.c ------------- */
 
 struct model_stats {
 	size_t n;
@@ -516,6 +516,8 @@ struct model_rank model_kendall(const double *x, size_t n);
 double model_hodges_lehmann(const double *a, size_t na, const double *b, size_t nb);
 /* Modified z over 3.5 (Iglewicz and Hoaglin): marks each, returns how many. mark may be NULL. */
 size_t model_outliers(const double *x, size_t n, bool *mark);
+/* Fisher's exact test of ka in na against kb in nb, two-sided: all tables at most as likely. */
+double model_fisher(size_t ka, size_t na, size_t kb, size_t nb);
 /* Holm's adjusted p in place; NaN stays, and is no test. `more` = tests beside these. */
 void model_holm(double *p, size_t n, size_t more);
 
@@ -530,6 +532,18 @@ struct model_change {
 /* The p that decides is that of the effective size, from the autocorrelation within the two
  * segments (a sawtooth is no change). alpha is the caller's: 0.05 / number of runs. */
 struct model_change model_pettitt(const double *x, size_t n, double alpha);
+
+/*
+ * Whether the mean of a run says what it was like: its intervals without a byte, and whether its
+ * level changed half-way. Of the bytes in one direction (-1 = the first that there is), as the
+ * receiver counted them or else the sender, in intervals of 100 ms at least; neither omitted
+ * ones nor a short last one. alpha: see model_pettitt. A run without samples is all 0.
+ */
+struct model_steady {
+	size_t intervals, stalled;
+	bool changed;
+};
+struct model_steady model_steady(const struct model_run *r, int dir, double alpha);
 
 /* ---- verdict: effect.c, power.c, verdict.c, reason.c, wording.c ---------------- */
 
@@ -598,6 +612,7 @@ struct model_side {
 	bool intervals;         /* values are intervals of one run */
 	double seconds;         /* measured time of a run; 0 = unknown */
 	double stalled;         /* share of intervals without a byte */
+	size_t stalled_runs;    /* runs that have one */
 	size_t changed;         /* runs with a change point inside */
 };
 struct model_judge_cfg {
@@ -630,6 +645,9 @@ struct model_judgement {
 	double p_t, p_adj;   /* p_adj = after Holm */
 	struct model_perm perm;
 	double p_eq, p_mw;
+	struct model_t eq;          /* t with the floor's variance in it, for equivalence */
+	size_t stalled[2];          /* runs of A and of B with an interval without a byte */
+	double p_stalled;           /* Fisher's exact test of these; NaN when there are none */
 	double robust;              /* Hodges-Lehmann, ratio - 1 */
 	double margin, floor;       /* as applied */
 	double mde, mde_lo, mde_hi; /* detectable with this rule; hi may be infinite */
@@ -641,6 +659,10 @@ struct model_judgement {
 /* Never fails: what cannot be judged is VERDICT_NONE with its reasons. */
 void model_judge(const struct model_judge_cfg *cfg, const struct model_side *a,
 		 const struct model_side *b, struct model_judgement *out);
+
+/* Non-inferiority: the worse end of the interval (with the floor's variance) is within the margin.
+ * False where the runs cannot tell. */
+bool model_not_worse(const struct model_judgement *j);
 
 /*
  * Several metrics, or several sides against one: Holm on the t p-values. The primary (an index,

@@ -71,6 +71,17 @@ static uint64_t bad_stalls(const struct model_side *a, const struct model_side *
 	return share > 0 ? MODEL_R(REASON_SOME_STALLS) : 0;
 }
 
+/* By runs, not intervals: stalls come in heaps. */
+static void set_stalls(struct model_judgement *j, const struct model_side *a,
+		       const struct model_side *b)
+{
+	j->stalled[0] = a->stalled_runs;
+	j->stalled[1] = b->stalled_runs;
+	j->p_stalled = a->stalled_runs + b->stalled_runs
+			       ? model_fisher(a->stalled_runs, a->n, b->stalled_runs, b->n)
+			       : (double)NAN;
+}
+
 /* ---- drift of runs whose order does not balance it ---- */
 
 struct trend {
@@ -168,7 +179,7 @@ double model_alpha(const struct model_judgement *j)
 }
 
 /* The variance that A/A runs of this design showed enters the test of equivalence too. */
-static double equal_p(const struct model_judge_cfg *cfg, const struct model_t *t, double limit)
+static struct model_t with_floor(const struct model_judge_cfg *cfg, const struct model_t *t)
 {
 	struct model_t with = *t;
 	double n = cfg->floor_n ? (double)cfg->floor_n : FLOOR_N;
@@ -178,7 +189,7 @@ static double equal_p(const struct model_judge_cfg *cfg, const struct model_t *t
 		with.se = rms;
 		with.df = fmin(n, t->df);
 	}
-	return model_tost_p(&with, limit);
+	return with;
 }
 
 static void set_effect(struct model_judgement *j, const struct model_effect *f)
@@ -205,17 +216,18 @@ static void set_effect(struct model_judgement *j, const struct model_effect *f)
 static void set_power(struct model_judgement *j, const struct model_effect *f)
 {
 	const double many = 1e8; /* F with so many degrees of freedom is chi-square / df */
-	size_t pairs = f->d ? f->nd : 0;
+	size_t pairs = f->d ? f->nd : 0, runs = j->n_a < j->n_b ? j->n_a : j->n_b;
+	size_t least = f->design == DESIGN_SESSIONS ? runs : j->units; /* what is permuted */
 	double floor = log1p(j->floor), df = f->t.df;
-	double mde = model_mde(f->t.se, df, pairs, j->units, floor, model_alpha(j));
+	double mde = model_mde(f->t.se, df, pairs, least, floor, model_alpha(j));
 
 	j->mde = j->mde_lo = j->mde_hi = expm1(mde);
 	if (!isfinite(mde))
 		return;
 	double se_lo = f->t.se / sqrt(model_f_quantile(0.95, df, many));
 	double se_hi = f->t.se / sqrt(model_f_quantile(0.05, df, many));
-	j->mde_lo = expm1(model_mde(se_lo, df, pairs, j->units, floor, model_alpha(j)));
-	j->mde_hi = expm1(model_mde(se_hi, df, pairs, j->units, floor, model_alpha(j)));
+	j->mde_lo = expm1(model_mde(se_lo, df, pairs, least, floor, model_alpha(j)));
+	j->mde_hi = expm1(model_mde(se_hi, df, pairs, least, floor, model_alpha(j)));
 }
 
 /* The noise at which chance alone gives such an effect once in twenty times. */
@@ -307,7 +319,8 @@ static void judge_effect(const struct model_judge_cfg *cfg, const struct model_s
 	j->reasons |= of_the_effect(j, &f);
 	if (f.design == DESIGN_UNORDERED)
 		j->reasons |= drift(a, b);
-	j->p_eq = equal_p(cfg, &f.t, log1p(j->margin));
+	j->eq = with_floor(cfg, &f.t);
+	j->p_eq = model_tost_p(&j->eq, log1p(j->margin));
 	set_power(j, &f);
 	set_explain(j, &f);
 	model_decide(j);
@@ -331,7 +344,7 @@ static void start(const struct model_judge_cfg *cfg, const struct model_side *a,
 	};
 	j->a = j->b = j->effect = j->lo = j->hi = j->noise = j->p_t = j->p_adj = none;
 	j->p_eq = j->p_mw = j->robust = j->mde = j->mde_lo = j->mde_hi = none;
-	j->explain = j->settle6 = j->settle12 = none;
+	j->explain = j->settle6 = j->settle12 = j->p_stalled = none;
 	j->perm = (struct model_perm){.p = none, .least = none};
 }
 
@@ -340,6 +353,7 @@ void model_judge(const struct model_judge_cfg *cfg, const struct model_side *a,
 {
 	start(cfg, a, b, out);
 	out->reasons |= bad_values(a) | bad_values(b);
+	set_stalls(out, a, b);
 	if (out->reasons & MODEL_REASON_GATES)
 		return;
 	if (same_data(a, b))
@@ -354,4 +368,14 @@ void model_judge(const struct model_judge_cfg *cfg, const struct model_side *a,
 	if (out->floor > out->margin)
 		out->reasons |= MODEL_R(REASON_FLOOR_OVER_MARGIN);
 	judge_effect(cfg, a, b, out);
+}
+
+bool model_not_worse(const struct model_judgement *j)
+{
+	const uint64_t open = MODEL_R(REASON_FEW_RUNS) | MODEL_R(REASON_INTERVALS);
+	double worse = j->better == MODEL_LOWER ? j->eq.d : -j->eq.d;
+
+	if (j->outcome == VERDICT_NONE || j->reasons & open || !(j->floor <= j->margin))
+		return false;
+	return worse + model_t_half(&j->eq, j->conf) < log1p(j->margin);
 }

@@ -200,6 +200,8 @@ static bool is_worth_a_note(const struct model_judgement *j, enum model_reason r
 		return j->outcome == VERDICT_INCONCLUSIVE;
 	if (r == REASON_FEW_BLOCKS)
 		return !has(j, REASON_FEW_RUNS) && !has(j, REASON_INTERVALS);
+	if (r == REASON_SOME_STALLS)
+		return isnan(j->p_stalled);
 	return r != REASON_OUTLIER;
 }
 
@@ -226,9 +228,23 @@ static void outlier(const struct words *w)
 	buf_putc(w->out, '.');
 }
 
+/* Where a mean says nothing, the count of runs that stood still does. */
+static void stalls(const struct words *w)
+{
+	const struct model_judgement *j = w->j;
+
+	if (isnan(j->p_stalled))
+		return;
+	buf_printf(w->out,
+		   " %zu of the %zu runs of %s and %zu of the %zu of %s stood still for a while",
+		   j->stalled[0], j->n_a, w->a, j->stalled[1], j->n_b, w->b);
+	buf_printf(w->out, " (Fisher's p = %.2g).", j->p_stalled);
+}
+
 static void qualify(const struct words *w)
 {
 	outlier(w);
+	stalls(w);
 	size_t at = w->out->len;
 
 	clauses(w, REASON_FLOOR_OVER_MARGIN, REASON_NUM, " Note: ");
@@ -241,6 +257,7 @@ static void no_verdict(const struct words *w)
 	buf_puts(w->out, "No verdict");
 	clauses(w, (enum model_reason)0, REASON_FEW_RUNS, ": ");
 	buf_putc(w->out, '.');
+	stalls(w);
 }
 
 static void inconclusive(const struct words *w)
@@ -302,6 +319,7 @@ static void json_p(const struct model_judgement *j, struct jw *w)
 	jw_bool(w, "permutation_exact", j->perm.exact);
 	jw_f64(w, "equivalence", j->p_eq);
 	jw_f64(w, "mann_whitney", j->p_mw);
+	jw_f64(w, "stalls", j->p_stalled);
 	jw_end_obj(w);
 }
 
@@ -336,6 +354,10 @@ void model_judgement_json(const struct model_judgement *j, struct jw *w)
 	jw_f64(w, "noise_floor", j->floor > 0 ? j->floor : (double)NAN);
 	jw_f64(w, "noise", as_cv(j->noise));
 	jw_f64(w, "robust", j->robust);
+	jw_arr(w, "stalled_runs");
+	jw_u64(w, NULL, j->stalled[0]);
+	jw_u64(w, NULL, j->stalled[1]);
+	jw_end_arr(w);
 	json_p(j, w);
 	jw_f64(w, "detectable", j->mde);
 	jw_arr(w, "detectable_range");

@@ -262,6 +262,20 @@ static void test_holm(void **state)
 	assert_true(isnan(one[1]));
 }
 
+/* R: fisher.test(matrix(c(9, 3, 2, 10), 2))$p.value; by hand, with h = ka + kb and
+ * c = lambda k: comb(na, k) * comb(nb, h - k):
+ * sum(c(k) for k in range(max(0, h-nb), min(na, h)+1) if c(k) <= c(ka)) / comb(na+nb, h) */
+static void test_fisher(void **state)
+{
+	(void)state;
+	near_to(model_fisher(9, 12, 2, 12), 0.012278137799742322, 1e-11);
+	near_to(model_fisher(3, 4, 1, 4), 0.4857142857142857, 1e-11);
+	near_to(model_fisher(8, 10, 1, 6), 0.03496503496503497, 1e-11);
+	near_to(model_fisher(0, 5, 5, 5), 0.007936507936507936, 1e-11);
+	near_to(model_fisher(1, 24, 0, 24), 1, 1e-11);
+	assert_true(isnan(model_fisher(2, 1, 0, 1)) && isnan(model_fisher(0, 0, 0, 1)));
+}
+
 /* np.median([y-x for x in a for y in b]) */
 static void test_robust(void **state)
 {
@@ -306,7 +320,7 @@ int main(void)
 		cmocka_unit_test(test_kendall),      cmocka_unit_test(test_pettitt),
 		cmocka_unit_test(test_change_point), cmocka_unit_test(test_autocorr),
 		cmocka_unit_test(test_holm),         cmocka_unit_test(test_robust),
-		cmocka_unit_test(test_rng),
+		cmocka_unit_test(test_rng),          cmocka_unit_test(test_fisher),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

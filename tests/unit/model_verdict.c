@@ -138,6 +138,47 @@ static void test_designs(void **state)
 	assert_int_equal(j.outcome, VERDICT_BETTER); /* 6^4 relabellings suffice, 2^4 would not */
 }
 
+/* Eight boots of one arm each, two runs a boot: eight units, in the order of the boots when that
+ * alternates; a run more in one boot changes nothing in kind. */
+static void test_boots(void **state)
+{
+	(void)state;
+	struct exp e;
+	int64_t boot[2][RUNS];
+	make(&e, 16, 0.10, 0.01, 0);
+	for (int i = 0; i < 16; i++) {
+		int64_t pair = i / 2, first = pair % 2;
+		boot[0][i] = 4 * pair + first;
+		boot[1][i] = 4 * pair + 1 - first;
+		e.at_a[i] = 4 * pair + 2 * first + i % 2;
+		e.at_b[i] = 4 * pair + 2 * (1 - first) + i % 2;
+	}
+	for (int s = 0; s < 2; s++)
+		e.side[s].session = boot[s];
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.design, DESIGN_BLOCKED);
+	assert_int_equal(j.units, 8);
+	assert_true(j.perm.exact && j.perm.least == 1.0 / 128);
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	e.side[0].n = 15;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.units, 8);
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	/* Five boots a side are too few for pairs, and enough for two heaps. */
+	e.side[0].n = e.side[1].n = 10;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.design, DESIGN_SESSIONS);
+	assert_int_equal(j.units, 5);
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	/* One boot a side says nothing of other boots, whatever its runs do. */
+	e.side[0].n = e.side[1].n = 2;
+	for (int i = 0; i < 2; i++)
+		boot[0][i] = 1, boot[1][i] = 2;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.design, DESIGN_UNORDERED);
+	assert_true(has(&j, REASON_SESSIONS));
+}
+
 /* Five pairs can be flipped in 32 ways: no 5 % there, however clear the difference. */
 static void test_few(void **state)
 {
@@ -224,6 +265,63 @@ static void test_qualifiers(void **state)
 	j = judge(&e, &(struct model_judge_cfg){.ceiling = 1000e6});
 	assert_int_equal(j.outcome, VERDICT_BETTER);
 	assert_true(has(&j, REASON_BOUND_BY_LINE));
+}
+
+/* Runs that stood still are counted as runs, and told where the mean forbids a verdict. */
+static void test_stalls(void **state)
+{
+	(void)state;
+	struct exp e;
+	struct buf b = {0};
+	struct model_judgement j;
+	make(&e, 12, 0, 0.002, 0);
+	e.side[0].stalled = 0.03;
+	e.side[0].stalled_runs = 9;
+	e.side[1].stalled_runs = 2;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(has(&j, REASON_SOME_STALLS) && j.outcome == VERDICT_EQUIVALENT);
+	assert_true(fabs(j.p_stalled - 0.0122781378) < 1e-9);
+	e.side[0].stalled = 0.3;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.outcome, VERDICT_NONE);
+	model_judgement_text(&j, "goodput", NULL, NULL, &b);
+	assert_non_null(strstr(b.data,
+			       " 9 of the 12 runs of A and 2 of the 12 of B stood still for a "
+			       "while (Fisher's p = 0.012)."));
+	buf_fini(&b);
+}
+
+/* Innocence must be shown: neither noise nor a floor above the margin passes for it. */
+static void test_not_worse(void **state)
+{
+	(void)state;
+	static const struct {
+		double effect, sd, floor;
+		enum model_better better;
+		size_t n;
+		bool want;
+	} rows[] = {
+		{0, 0.005, 0, MODEL_HIGHER, 12, true},
+		{0.10, 0.02, 0, MODEL_HIGHER, 12, true},
+		{0.10, 0.02, 0, MODEL_LOWER, 12, false},
+		{-0.10, 0.02, 0, MODEL_LOWER, 12, true},
+		{-0.03, 0.002, 0, MODEL_HIGHER, 12, false},
+		{-0.01, 0.002, 0, MODEL_HIGHER, 12, true},
+		{0, 0.10, 0, MODEL_HIGHER, 12, false},
+		{0, 0.005, 0.03, MODEL_HIGHER, 12, false},
+		{-0.01, 0.002, 0.019, MODEL_HIGHER, 12, false},
+		{0, 0.005, 0, MODEL_HIGHER, 1, false},
+		{0, 0.005, 0, MODEL_HIGHER, 3, false},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct exp e;
+		make(&e, rows[i].n, rows[i].effect, rows[i].sd, 0);
+		struct model_judgement j =
+			judge(&e, &(struct model_judge_cfg){.better = rows[i].better,
+							    .floor = rows[i].floor});
+		if (model_not_worse(&j) != rows[i].want)
+			fail_msg("row %zu", i);
+	}
 }
 
 /* Zero variance and zeros have defined outcomes. */
@@ -406,10 +504,13 @@ int main(void)
 		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_one_after_the_other),
 		cmocka_unit_test(test_designs),
+		cmocka_unit_test(test_boots),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_unblocked),
 		cmocka_unit_test(test_gates),
 		cmocka_unit_test(test_qualifiers),
+		cmocka_unit_test(test_stalls),
+		cmocka_unit_test(test_not_worse),
 		cmocka_unit_test(test_degenerate),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_sequential),
