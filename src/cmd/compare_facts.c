@@ -14,7 +14,7 @@
 static const char *const essential[] = {"reverse", "bidir", "each-way", "parallel",
 					"length",  "bytes", "blocks",   NULL};
 /* What differs from run to run by itself. */
-static const char *const changing[] = {"title", "cport", NULL};
+static const char *const changing[] = {"title", "cport", "boot", NULL};
 
 static bool among(const char *const *list, const char *word)
 {

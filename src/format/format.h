@@ -32,6 +32,23 @@ struct format {
 const struct format *format_find(const char *name);
 const struct format *format_at(size_t i);
 
+/* ---- many.c, values.c: all that a text holds ---------------------------------------- */
+
+struct format_take {
+	/* Owns the run; a negative return ends the reading. */
+	int (*run)(struct model_run *take, void *arg);
+	void *arg;
+};
+/* Runs in their order: JSON documents one after the other or in an array, lines of several runs,
+ * else the one run of the reader that is surest. Their number, or a negative errno (that of `take`,
+ * or with e): -ENOMSG where no reader knows the text or no run is in it. The text is ended by a
+ * NUL behind n. */
+int format_read_all(const char *text, size_t n, const struct format_take *take, struct weir_err *e);
+/* Bare numbers, one a line or the column-th (1…) field of each, fields separated by blanks, commas
+ * or semicolons; lines that begin with # are comments. The caller frees *out (NULL for none). */
+int format_values(const char *text, size_t n, int64_t column, double **out, size_t *count,
+		  struct weir_err *e);
+
 /* ---- layout.c: what a kind's report shows ------------------------------------ */
 
 struct format_col { /* of interval rows and summary tables */
@@ -62,5 +79,99 @@ void format_table(const struct model_run *const *runs, size_t n, const struct fo
 /* After --repeat N: a line a run was printed; this is their spread (median, range, s.d. in %). */
 void format_spread(const struct model_run *const *runs, size_t n, const struct format_opts *o,
 		   struct buf *b);
+
+/* ---- read.c: other tools' reports in text that people pasted -------------------- */
+
+/*
+ * A text may hold many reports of many kinds with prose between them, and mail and web may have
+ * taken it apart. Each report is told in order and lives for the call; what no reader understands is
+ * told as skipped. The text is read in blocks: memory is bounded by the largest report.
+ */
+struct format_found;
+struct format_skip {
+	uint64_t from, to, line; /* bytes of the text; the line of the first */
+	const char *text;        /* its beginning, as it is: print it by safe_put only */
+	size_t n;
+	const char *why; /* NULL = nobody knows it */
+};
+struct format_reading {
+	/* The next bytes into dst; 0 at the end, or a negative errno. */
+	int64_t (*pull)(void *arg, char *dst, size_t cap);
+	/* Either may be NULL; a negative value ends the reading and is its result. */
+	int (*found)(void *arg, const struct format_found *f);
+	int (*skipped)(void *arg, const struct format_skip *s);
+	void *arg;
+};
+struct format_read_sum {
+	uint64_t bytes, lines, skipped, reports;
+};
+int format_read_text(const struct format_reading *r, struct format_read_sum *sum,
+		     struct weir_err *e);
+/* The same for text in memory (r->pull is not used). */
+int format_read_string(const char *text, size_t n, const struct format_reading *r,
+		       struct format_read_sum *sum, struct weir_err *e);
+const char *format_reader_name(size_t i); /* kinds that are read; NULL past the end */
+
+/* found.c: a report as a part of a run. */
+const char *format_found_kind(const struct format_found *f); /* "iperf3" */
+/* Adds a part of it with its figures, intervals and warnings: index of the part, or -ENOMEM. */
+int format_found_add(const struct format_found *f, struct model_run *r);
+/* A run of this report alone. rnd makes its id. NULL when out of memory. */
+struct model_run *format_found_run(const struct format_found *f, const uint8_t rnd[10]);
+/* An object with kind, tool, span, metrics, intervals, warnings: stable keys. */
+void format_found_json(const struct format_found *f, struct jw *w, const char *key);
+/* For people: a line, its figures, its warnings. */
+void format_found_text(const struct format_found *f, struct buf *b, bool intervals);
+/* Lines "kind,line,from,to,metric,stat,dims,value,unit,state,provenance". */
+void format_found_csv(const struct format_found *f, struct buf *b, bool head);
+
+/* ---- iperf3.c: what iperf3 prints, line by line or key by key --------------------- */
+
+enum format_iperf3_mode { FORMAT_IPERF3_TEXT, FORMAT_IPERF3_JSON, FORMAT_IPERF3_STREAM };
+struct format_iperf3_opts { /* borrowed strings */
+	enum format_iperf3_mode mode;
+	bool v321; /* as 3.21 where it differs from 3.12 */
+	bool full; /* STREAM: the whole document after the last event */
+	bool server, verbose;
+	char unit; /* of rates, as -f has it; 0 = whichever fits */
+	const char *version, *system_info;
+	const char *title, *extra_data; /* or NULL; JSON */
+	/* What goes before each line of text; may be NULL. */
+	void (*prefix)(void *arg, struct buf *out);
+	void *arg;
+};
+struct format_iperf3_flow {
+	int socket;
+	char local_host[64], remote_host[64];
+	uint16_t local_port, remote_port;
+};
+/* What the run does not hold, or not so early. */
+struct format_iperf3_test {
+	const char *host; /* connecting to; a server: accepted from */
+	uint16_t port;
+	const char *cookie;
+	int64_t real_ns;
+	bool udp, reverse, bidir;
+	int64_t streams, blksize, omit_s, duration_s, tos, mss; /* mss: asked for */
+	int64_t mss_now; /* of the control connection; a server: 0 */
+	uint64_t bytes, blocks, rate, fq_rate, window, sndbuf, rcvbuf;
+	double interval_s;
+	const char *file; /* of -F, or NULL */
+	uint64_t file_size;
+	const struct format_iperf3_flow *flows; /* plan order; copied with the rest */
+	size_t n;
+};
+/* A sink for the samples; the rest is told by these, in this order. NULL when out of memory. */
+struct sink *format_iperf3_new(struct buf *out, const struct format_iperf3_opts *o);
+void format_iperf3_greeted(struct sink *s, const struct format_iperf3_test *t);
+void format_iperf3_opened(struct sink *s, const struct format_iperf3_test *t);
+/* The summary, of whatever is known so far. */
+void format_iperf3_report(struct sink *s, const struct model_run *r);
+/* The server's own report, as it came. */
+void format_iperf3_server_output(struct sink *s, const char *text, size_t n, bool json);
+void format_iperf3_error(struct sink *s, const char *text); /* JSON only: the first stays */
+void format_iperf3_finish(struct sink *s, bool done);       /* "iperf Done.", or the document */
+/* So far, as one JSON object (a server's, for its client). */
+void format_iperf3_document(struct sink *s, struct buf *b);
 
 #endif

@@ -5,6 +5,7 @@
  * out; none is guessed.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,7 @@ void host_facts(struct buf *b, const char *iface)
 		put_text(&w, "kernel", u.release);
 		put_text(&w, "machine", u.machine);
 	}
+	put_attr(&w, "boot", "/proc/sys/kernel/random/boot_id");
 	put_cpu(&w);
 	jw_i64(&w, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
 	if (sysinfo(&si) == 0)
@@ -118,4 +120,41 @@ void host_facts(struct buf *b, const char *iface)
 	if (iface)
 		put_iface(&w, iface);
 	jw_end_obj(&w);
+}
+
+/* An IPv4 address may come as IPv6 (::ffff:a.b.c.d). */
+static const void *address_of(const struct sockaddr *sa, int *family)
+{
+	const struct sockaddr_in6 *six = (const void *)sa;
+
+	*family = sa->sa_family;
+	if (sa->sa_family == AF_INET)
+		return &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
+	if (sa->sa_family != AF_INET6)
+		return NULL;
+	if (!IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+		return &six->sin6_addr;
+	*family = AF_INET;
+	return &six->sin6_addr.s6_addr[12];
+}
+
+bool host_iface_to(const struct sockaddr *peer, char name[IF_NAMESIZE])
+{
+	const struct sockaddr_in6 *six = (const void *)peer;
+	unsigned scope = peer->sa_family == AF_INET6 ? six->sin6_scope_id : 0;
+	struct sys_route route = {.oif = (int)scope};
+	struct sys_nl *nl;
+	int family;
+	const void *dst = address_of(peer, &family);
+
+	if (!dst)
+		return false;
+	if (!scope) {
+		if (sys_nl_open(&nl, NULL) < 0)
+			return false;
+		if (sys_route_get(nl, family, dst, &route, NULL) < 0)
+			route.oif = 0;
+		sys_nl_close(nl);
+	}
+	return route.oif > 0 && if_indextoname((unsigned)route.oif, name);
 }

@@ -6,14 +6,19 @@
 #ifndef WEIR_HOST_H
 #define WEIR_HOST_H
 
+#include <net/if.h>
+#include <sys/socket.h>
+
 #include "base/base.h"
 #include "model/model.h"
 #include "sys/sys.h"
 
-/* Facts as a JSON object: host, kernel, machine, cpu, cpus, memory_bytes, virt, clocksource,
- * congestion_control, and of the interface towards a peer (name NULL = none): iface, driver, mtu,
+/* Facts as a JSON object: host, kernel, machine, boot (the kernel's id of it), cpu, cpus,
+ * memory_bytes, virt, clocksource, congestion_control, and of the interface towards a peer (name NULL = none): iface, driver, mtu,
  * speed_bps, qdisc. Unknown facts are left out. At most 4 KiB. */
 void host_facts(struct buf *b, const char *iface);
+/* The interface towards a peer, by the routing table; false when unknown. */
+bool host_iface_to(const struct sockaddr *peer, char name[IF_NAMESIZE]);
 
 /* One row: code, what it looks at, and its words. rules.c has the table. */
 struct host_rule {

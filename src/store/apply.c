@@ -74,16 +74,31 @@ static int write_rows(struct apply *a, const struct buf *records, int64_t *seq, 
 	return rc;
 }
 
-int store_apply_records(struct apply *a, const struct buf *records, struct weir_err *e)
+static int replace_rows(struct apply *a, const char *id, const struct buf *records, int64_t *seq,
+			struct weir_err *e)
+{
+	struct val v = store_val_text(id);
+	int rc = id ? store_sql_run(a->q, "DELETE FROM runs WHERE id=?", &v, 1, e) : 0;
+
+	return rc < 0 ? rc : write_rows(a, records, seq, e);
+}
+
+int store_apply_instead(struct apply *a, const char *id, const struct buf *records,
+			struct weir_err *e)
 {
 	int64_t seq = a->seq;
 	int rc = store_sql_exec(a->q, "BEGIN IMMEDIATE", e);
 
 	if (rc >= 0)
-		rc = store_sql_finish(a->q, write_rows(a, records, &seq, e), e);
+		rc = store_sql_finish(a->q, replace_rows(a, id, records, &seq, e), e);
 	if (rc >= 0)
 		a->seq = seq;
 	return rc;
+}
+
+int store_apply_records(struct apply *a, const struct buf *records, struct weir_err *e)
+{
+	return store_apply_instead(a, NULL, records, e);
 }
 
 void store_apply_abandon(struct apply *a)

@@ -199,7 +199,7 @@ static int put_all(const struct store *s, struct enc *c, const struct model_run 
 	return all->failed || store_enc_rows(c)->failed ? -ENOMEM : rc;
 }
 
-int store_put(struct store *s, const struct model_run *r, struct weir_err *e)
+static int put(struct store *s, const struct model_run *r, const char *instead, struct weir_err *e)
 {
 	struct enc *c = store_enc_new();
 	struct apply *a = store_apply_new(s->q);
@@ -209,9 +209,19 @@ int store_put(struct store *s, const struct model_run *r, struct weir_err *e)
 	if (rc >= 0 && (!c || !a || put_all(s, c, r, &all) < 0))
 		rc = err_set(e, WEIR_OS, ENOMEM, "out of memory");
 	if (rc >= 0)
-		rc = store_apply_records(a, &all, e);
+		rc = store_apply_instead(a, instead, &all, e);
 	buf_fini(&all);
 	store_apply_free(a);
 	store_enc_free(c);
 	return rc < 0 ? rc : 0;
+}
+
+int store_put(struct store *s, const struct model_run *r, struct weir_err *e)
+{
+	return put(s, r, NULL, e);
+}
+
+int store_replace(struct store *s, const struct model_run *r, struct weir_err *e)
+{
+	return put(s, r, r->id, e);
 }

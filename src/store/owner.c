@@ -90,3 +90,10 @@ bool store_owner_alive(const char *mark)
 		return true;
 	return start_of(m.pid, &start) && start == m.start;
 }
+
+long store_owner_pid(const char *mark)
+{
+	struct mark m = {0};
+
+	return mark && sscanf(mark, "%39s %39s %ld", m.boot, m.ns, &m.pid) == 3 ? m.pid : 0;
+}

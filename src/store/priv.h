@@ -90,6 +90,7 @@ int store_find(struct store *s, const char *id, int64_t *seq, bool *running, boo
 void store_owner_self(char dst[STORE_OWNER_MAX]);
 /* False when that thread is surely gone. NULL or "": gone. */
 bool store_owner_alive(const char *mark);
+long store_owner_pid(const char *mark); /* the thread's number; 0 when it is no mark */
 
 /* ---- blob.c: samples and histograms as bytes --------------------------------------- */
 
@@ -219,6 +220,9 @@ struct apply *store_apply_new(struct sql *q); /* q is borrowed */
 void store_apply_free(struct apply *a);
 /* One transaction. All of it or nothing. */
 int store_apply_records(struct apply *a, const struct buf *records, struct weir_err *e);
+/* The same, after the run of that id is gone. */
+int store_apply_instead(struct apply *a, const char *id, const struct buf *records,
+			struct weir_err *e);
 /* The run has no owner any more, and no end either. */
 void store_apply_abandon(struct apply *a);
 

@@ -53,6 +53,16 @@ int store_resolve(struct store *s, const char *what, char id[MODEL_ID_LEN + 1], 
 int store_load(struct store *s, const char *id, struct model_run **out, struct weir_err *e);
 /* A whole run at once (imports). */
 int store_put(struct store *s, const struct model_run *r, struct weir_err *e);
+/* The same, in the place of the stored run of that id if there is one: a kill leaves either whole. */
+int store_replace(struct store *s, const struct model_run *r, struct weir_err *e);
+/*
+ * A stored run that is to be gone on with is this thread's: listed as running, and neither claimed
+ * nor removed by another, until store_release, store_replace, or the thread's end. -EBUSY with
+ * the process that has it; a claim by the same thread again is none.
+ */
+int store_claim(struct store *s, const char *id, struct weir_err *e);
+/* Gives a claimed run back as partial; nothing when it is not this thread's. */
+int store_release(struct store *s, const char *id, struct weir_err *e);
 int store_remove(struct store *s, const char *id, struct weir_err *e);
 /* Number removed; tagged ones stay unless `tagged`. */
 int store_remove_older(struct store *s, int64_t before_real_ns, bool tagged, struct weir_err *e);

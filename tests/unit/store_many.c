@@ -290,6 +290,85 @@ static void queue_overflows(void **state)
 	model_run_free(r);
 }
 
+/* ---- claims ---- */
+
+/* Claims the run and says so; the parent kills it. */
+static void claim_and_wait(const char *path, const char *id, int fd)
+{
+	struct store *s = open_store(path, STORE_WRITE);
+	char ok = store_claim(s, id, NULL) == 0 ? 'y' : 'n';
+
+	if (write(fd, &ok, 1) == 1)
+		pause();
+}
+
+static void claimed_by_one_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+	struct store *s = open_store(f->path, STORE_WRITE);
+	struct model_run *r = small_run(1), *back;
+	struct weir_err e = {0};
+	char ok = 0, want[64];
+	int fd[2];
+
+	r->outcome = OUTCOME_PARTIAL;
+	put(s, r);
+	assert_int_equal(pipe(fd), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		claim_and_wait(f->path, r->id, fd[1]);
+		_exit(1);
+	}
+	assert_int_equal(read(fd[0], &ok, 1), 1);
+	assert_int_equal(ok, 'y');
+	assert_int_equal(listed_outcome(s), OUTCOME_RUNNING);
+	assert_int_equal(store_claim(s, r->id, &e), -EBUSY);
+	snprintf(want, sizeof(want), "process %d is at it", (int)pid);
+	assert_string_equal(e.msg, want);
+	assert_int_equal(store_remove(s, r->id, &e), -EBUSY);
+	assert_int_equal(store_release(s, r->id, &e), 0); /* it is not ours */
+	assert_int_equal(listed_outcome(s), OUTCOME_RUNNING);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(fd[0]);
+	close(fd[1]);
+	assert_int_equal(listed_outcome(s), OUTCOME_PARTIAL);
+	assert_int_equal(store_claim(s, r->id, &e), 0);
+	assert_int_equal(store_claim(s, r->id, &e), 0);
+	assert_int_equal(store_release(s, r->id, &e), 0);
+	back = load(s, r->id);
+	assert_int_equal(back->outcome, OUTCOME_PARTIAL);
+	assert_int_equal(back->n_events, 0); /* nothing was cut off */
+	model_run_free(back);
+	assert_int_equal(store_claim(s, "0", &e), -ENOENT);
+	store_close(s);
+	model_run_free(r);
+}
+
+/* The new one is there alone, claimed or not; without an old one it is added. */
+static void replaced_at_once(void **state)
+{
+	struct fixture *f = *state;
+	struct store *s = open_store(f->path, STORE_WRITE);
+	struct model_run *r = small_run(1), *other = small_run(2), *back;
+	struct weir_err e = {0};
+
+	assert_int_equal(store_replace(s, r, &e), 0);
+	put(s, other);
+	assert_int_equal(store_claim(s, r->id, &e), 0);
+	r->title = "anew";
+	assert_int_equal(store_replace(s, r, &e), 0);
+	assert_int_equal(query_int(s, "SELECT count(*) FROM runs"), 2);
+	assert_int_equal(query_int(s, "SELECT count(*) FROM runs WHERE owner IS NOT NULL"), 0);
+	back = load(s, r->id);
+	assert_string_equal(back->title, "anew");
+	assert_int_equal(back->outcome, OUTCOME_COMPLETE);
+	model_run_free(back);
+	store_close(s);
+	model_run_free(r);
+	model_run_free(other);
+}
+
 /* ---- the cap ---- */
 
 static void put_big(struct store *s, unsigned i, bool tagged)
@@ -339,6 +418,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(locked_for_good, setup, teardown),
 		cmocka_unit_test_setup_teardown(locked_for_a_while, setup, teardown),
 		cmocka_unit_test_setup_teardown(queue_overflows, setup, teardown),
+		cmocka_unit_test_setup_teardown(claimed_by_one_at_a_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(replaced_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(cap_trims_oldest_untagged, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
