@@ -22,6 +22,7 @@
 #define FIND_CONFIRM    2
 #define FIND_TRIALS     40
 #define FIND_REACHED    0.95 /* of the rate, or the sender gave out */
+#define FIND_WHOLE      0.99 /* of the rate is the rate, else only what was sent counts */
 
 struct udp_cfg {
 	struct measure_load l;
@@ -220,21 +221,32 @@ static double value_of(const struct model_run *run, uint32_t part, const char *m
 	return s ? s->value : without;
 }
 
+/* At the receiver's socket; with UDP_GRO a batch of the sender's that was dropped counts once. */
+static double dropped(const struct model_run *run, uint32_t part, int dir)
+{
+	const struct model_summary *s = sum_of(run, part, "udp.socket_drops", dir, MODEL_RECEIVER);
+	double batch = 1;
+
+	if (s && s->bound == MODEL_GE)
+		batch = value_of(run, part, "udp.batch", dir, MODEL_SENDER, 1);
+	return s ? s->value * batch : 0;
+}
+
 /* One direction of a trial; *loss < 0 = the far end did not say. */
 static enum measure_trial judge_dir(const struct model_run *run, uint32_t part, int dir,
 				    double want, double bound, double *loss)
 {
 	double lost = value_of(run, part, "udp.lost", dir, MODEL_RECEIVER, 0);
-	double drops = value_of(run, part, "udp.socket_drops", dir, MODEL_RECEIVER, 0);
 	double sent = value_of(run, part, "throughput.sent", dir, MODEL_SENDER, 0);
-
 	double slack = 2 * 8 * value_of(run, part, "udp.size", dir, MODEL_SENDER, 0) /
 		       value_of(run, part, "duration", dir, MODEL_SENDER, 1);
 
 	*loss = value_of(run, part, "udp.loss", dir, MODEL_RECEIVER, -1);
-	if (*loss > bound)
-		return drops * 2 > lost ? MEASURE_TRIAL_RECEIVER : MEASURE_TRIAL_PATH;
-	return sent + slack < want * FIND_REACHED ? MEASURE_TRIAL_SENDER : MEASURE_TRIAL_PASS;
+	if (sent + slack < want * FIND_REACHED) /* says nothing of path and receiver at this rate */
+		return MEASURE_TRIAL_SENDER;
+	if (*loss <= bound)
+		return MEASURE_TRIAL_PASS;
+	return dropped(run, part, dir) * 2 > lost ? MEASURE_TRIAL_RECEIVER : MEASURE_TRIAL_PATH;
 }
 
 /* The worst of the directions. */
@@ -313,7 +325,7 @@ static void note_limit(struct model_run *run, const struct measure_search *s, do
 
 /* Directions of the result: those that were loaded. */
 static void note_found(struct measure_ctx *ctx, const struct udp_cfg *c,
-		       const struct measure_search *s)
+		       const struct measure_search *s, double sent)
 {
 	uint32_t part = (uint32_t)ctx->run->n_parts - 1;
 	double flows = (double)c->l.parallel;
@@ -326,12 +338,13 @@ static void note_found(struct measure_ctx *ctx, const struct udp_cfg *c,
 		if (dir == MODEL_UP ? c->l.reverse : !c->l.reverse && !c->l.bidir)
 			continue;
 		i = measure_value(ctx->run, part, "rate.found", d, STAT_VALUE, MODEL_MEASURED,
-				  s->pass * flows);
+				  sent < s->pass * flows * FIND_WHOLE ? sent : s->pass * flows);
 		if (i < 0)
 			continue;
 		if (s->nothing || s->pass <= 0)
 			ctx->run->sums[i].state = MODEL_UNKNOWN;
-		if (s->fail <= 0)
+		if (s->fail <= 0 ||
+		    s->limit == MEASURE_TRIAL_SENDER) /* nobody knows what is above */
 			ctx->run->sums[i].bound = MODEL_GE;
 		if (s->fail > 0)
 			measure_value(ctx->run, part, "rate.failed", d, STAT_VALUE, MODEL_MEASURED,
@@ -339,9 +352,25 @@ static void note_found(struct measure_ctx *ctx, const struct udp_cfg *c,
 	}
 	if (!s->found)
 		measure_event(ctx->run, ctx->sink, part, WARN_UNCONFIRMED, MODEL_NO_TIME,
-			      s->nothing ? "even the lowest rate lost more than it may"
-					 : "%u trials",
+			      !s->nothing                        ? "%u trials"
+			      : s->limit == MEASURE_TRIAL_SENDER ? "the sender did not reach even "
+								   "the lowest rate"
+								 : "even the lowest rate lost more "
+								   "than it may",
 			      s->trials);
+}
+
+/* The least that left the sender in the trials that passed at the highest rate, over its flows. */
+static double sent_in(const struct measure_ctx *ctx, const struct udp_cfg *c, double sent)
+{
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
+		double mine = value_of(ctx->run, (uint32_t)ctx->run->n_parts - 1, "throughput.sent",
+				       dir, MODEL_SENDER, HUGE_VAL);
+
+		if (dir == MODEL_UP ? !c->l.reverse : c->l.reverse || c->l.bidir)
+			sent = mine < sent ? mine : sent;
+	}
+	return sent;
 }
 
 static int run_search(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t start_ns,
@@ -356,13 +385,13 @@ static int run_search(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t 
 		.max_trials = FIND_TRIALS,
 	};
 	struct measure_search s;
-	double rate, failed_loss = 0;
+	double rate, failed_loss = 0, sent = HUGE_VAL;
 	unsigned step = 0;
 	int rc = 0;
 
 	measure_search_init(&s, &cfg);
 	while (rc >= 0 && measure_search_next(&s, &rate)) {
-		double fail = s.fail, loss;
+		double fail = s.fail, pass = s.pass, loss;
 		enum measure_trial t;
 
 		rc = run_trial(ctx, c, rate, step++, start_ns, &t, &loss, e);
@@ -374,10 +403,12 @@ static int run_search(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t 
 		measure_search_told(&s, t);
 		if (s.fail < fail || (s.fail > 0 && fail <= 0))
 			failed_loss = loss;
+		if (t == MEASURE_TRIAL_PASS)
+			sent = sent_in(ctx, c, s.pass > pass ? HUGE_VAL : sent);
 	}
 	if (!ctx->run->n_parts)
 		return rc;
-	note_found(ctx, c, &s);
+	note_found(ctx, c, &s, sent);
 	note_limit(ctx->run, &s, (double)c->l.parallel, failed_loss);
 	return rc;
 }

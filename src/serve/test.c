@@ -229,7 +229,9 @@ static void kill_test(struct serve_test *t, const char *why)
 static void mark_overlap(struct serve_tests *ts, struct serve_test *t)
 {
 	for (size_t i = 0; i < ts->cap; i++) {
-		if (&ts->v[i] == t || !ts->v[i].pid || !ts->v[i].began || ts->v[i].chan < 0)
+		/* One that has handed in its result moves nothing any more. */
+		if (&ts->v[i] == t || !ts->v[i].pid || !ts->v[i].began || ts->v[i].logged ||
+		    ts->v[i].chan < 0)
 			continue;
 		ts->overlap[i] = 1;
 		ts->overlap[t - ts->v] = 1;

@@ -141,48 +141,87 @@ crowd()
 }
 
 # A client whose host lost its memory comes back from the same port, and its old control connection is
-# still there: as iperf3 would, by hand.
+# still there: as iperf3 and as a weir would, by hand.
 returns()
 {
 	local way
 	server
-	for way in '' '"reverse":true,'; do
+	for way in '' reverse native native-reverse; do
 		python3 - "$WEIR_LAB_PEER" "$way" <<'PY'
-import random, socket, struct, sys, time
+import json, random, socket, struct, sys, time
 
-def control():
-    c = socket.create_connection((sys.argv[1], 5201))
-    c.settimeout(10)
-    c.sendall(bytes(random.choices(b"abcdefgh", k=36)) + b"\0")
+native, reverse = sys.argv[2].startswith("native"), sys.argv[2].endswith("reverse")
+
+def letters(n):
+    return bytes(random.choices(b"abcdefgh", k=n)) + b"\0"
+
+def line(c, **m):
+    c.sendall(json.dumps(m, separators=(",", ":")).encode() + b"\n")
+
+def heard(c, what):
+    """The next message of that name; the server's run comes in between."""
+    while True:
+        text = b""
+        while not text.endswith(b"\n"):
+            got = c.recv(1)
+            assert got, (what, text)
+            text += got
+        if json.loads(text).get("m") == what:
+            return json.loads(text)
+
+def ask_weir(c):
+    c.sendall(b"WEIR/1;" + letters(29))
+    heard(c, "hello")
+    line(c, m="request", version="0", nonce="0" * 32,
+         plan={"duration_ns": 30 * 10**9, "flows": [{"dir": "down" if reverse else "up",
+               "transport": "udp", "len": 1000, "rate_bps": 1000000}]})
+    return b"WUDP" + bytes.fromhex(heard(c, "ok")["udp_token"]), b"wudp"
+
+def ask_iperf3(c):
+    c.sendall(letters(36))
     assert c.recv(1) == b"\x09"
-    text = b'{"udp":true,%s"omit":0,"time":30,"num":0,"blockcount":0,"parallel":1,"len":1000,"bandwidth":1000000}' % sys.argv[2].encode()
+    text = json.dumps({"udp": True, "reverse": reverse, "omit": 0, "time": 30, "num": 0,
+                       "blockcount": 0, "parallel": 1, "len": 1000, "bandwidth": 1000000}).encode()
     c.sendall(struct.pack(">I", len(text)) + text)
     assert c.recv(1) == b"\x0a"
-    return c
+    return b"9876", b"6789"
 
-def flow(c):
+def test():
+    c = socket.create_connection((sys.argv[1], 5201))
+    c.settimeout(10)
+    hello, answer = ask_weir(c) if native else ask_iperf3(c)
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     u.settimeout(8)
     u.bind(("", 6000))
     u.connect((sys.argv[1], 5201))
-    u.send(b"9876")
-    while u.recv(2000) != b"6789":
+    u.send(hello)
+    while u.recv(2000) != answer:
         pass
-    assert c.recv(1) == b"\x01"
-    for n in range(1, 21):  # it runs for a while
+    if native:
+        line(c, m="go", error_ns=-1, offset_ns=0)
+        heard(c, "running")
+    else:
+        assert c.recv(1) == b"\x01"
+    for n in range(1, 11):  # it runs for a while
         u.send(struct.pack(">III", 1, n * 20000, n) + bytes(988))
         time.sleep(0.02)
     u.close()
+    return c
 
-old = control()
-flow(old)
-new = control()
-flow(new)
-assert old.recv(9)[:1] in (b"", b"\x02")
+old, new = test(), test()
+while old.recv(65536):  # to its end
+    pass
+new.setblocking(False)
+try:
+    while new.recv(65536):
+        pass
+    sys.exit("the new test is over")
+except BlockingIOError:
+    pass
 PY
 	done
-	until_true 8 log_lines 4
-	is 'tests ended by their own peer' "$(grep -c 'another test from the same port' server.out)" 2
+	until_true 8 log_lines 8
+	is 'tests ended by their own peer' "$(grep -c 'another test from the same port' server.out)" 4
 	stop_server
 }
 @test "a hello on a dead test's ports ends the old test and begins the new one" {
@@ -246,6 +285,21 @@ searches()
 	need python3
 	export RELAY=$BATS_TEST_DIRNAME/udp_relay.py
 	lab --no-serve searches
+}
+
+own_queue()
+{
+	server
+	"$WEIR" udp "$WEIR_LAB_PEER" -J --no-store --find-rate --trial-time 0.1 -l 1000 --no-offload >run.json
+	holds 'who gave out' '.limited_code == "udp-sender"'
+	holds 'a lower bound' '[.summaries[] | select(.metric == "rate.found") | .bound] == ["ge"]'
+	holds 'no more than was sent' '([.summaries[] | select(.metric == "throughput.sent") | .value] | max) as $most |
+		total("up"; "receiver"; "rate.found") <= $most * 1.02'
+	is 'tests that overlapped' "$(jq '[.events[] | select(.code == "overlap")] | length' run.json)" 0
+	stop_server
+}
+@test "--find-rate does not blame the path for the sender's own queue" {
+	lab --no-serve --rate=20M own_queue
 }
 
 words()
