@@ -64,6 +64,7 @@ static const struct format_col udp_table[] = {
 	{"udp.lost", STAT_VALUE, "lost", 0, 6, MODEL_RECEIVER, NULL},
 	{"udp.loss", STAT_VALUE, "lost", 0, 3, MODEL_RECEIVER, "($)"},
 	{"udp.socket_drops", STAT_VALUE, "at a socket", 0, 6, MODEL_RECEIVER, NULL},
+	{"udp.host_drops", STAT_VALUE, "at all sockets", 0, 6, MODEL_RECEIVER, NULL},
 	{"udp.reordered", STAT_VALUE, "reordered", 0, 6, MODEL_RECEIVER, NULL},
 	{"udp.duplicates", STAT_VALUE, "duplicates", 0, 6, MODEL_RECEIVER, NULL},
 	{"udp.late", STAT_VALUE, "late", 0, 6, MODEL_RECEIVER, NULL},

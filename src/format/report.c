@@ -280,19 +280,31 @@ static bool one_after_the_other(const struct model_run *r)
 	return both_dirs(r);
 }
 
-static void congestion_line(const struct grid_ctx *x, struct format_grid *g)
+static void word_line(const struct grid_ctx *x, const char *head, const char *const keys[2],
+		      const char *without, struct format_grid *g)
 {
-	static const char *const keys[2] = {"congestion", "congestion_far"};
 	struct buf cells[2] = {0};
 	bool near = part_word(x, 0, keys, &cells[0]), far = part_word(x, 1, keys, &cells[1]);
 
 	if (near || far)
-		format_grid_row(g, "congestion");
+		format_grid_row(g, head);
 	for (int cell = 0; cell < 2; cell++) {
 		if (near || far)
-			format_grid_cell(g, cells[cell].data ? cells[cell].data : "unknown");
+			format_grid_cell(g, cells[cell].data ? cells[cell].data : without);
 		buf_fini(&cells[cell]);
 	}
+}
+
+static void word_lines(const struct grid_ctx *x, struct format_grid *g)
+{
+	static const struct {
+		const char *head, *keys[2], *without;
+	} lines[] = {{"congestion", {"congestion", "congestion_far"}, "unknown"},
+		     {"offload", {"offload", "offload_far"}, "unknown"},
+		     {"jitter clock", {"jitter_clock", "jitter_clock_far"}, ""}};
+
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		word_line(x, lines[i].head, lines[i].keys, lines[i].without, g);
 }
 
 static void grid_head(const struct grid_ctx *x, const bool all_told[2], struct format_grid *g)
@@ -325,7 +337,7 @@ bool format_report_grid(const struct model_run *r, int dir, struct format_grid *
 	grid_head(&x, all_told, g);
 	put_lines(&x, mark, g);
 	if (one_after_the_other(r) ? dir >= 0 : dir == FORMAT_DIRLESS || !both_dirs(r))
-		congestion_line(&x, g);
+		word_lines(&x, g);
 	return true;
 }
 

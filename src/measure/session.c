@@ -132,6 +132,8 @@ static int begin_load(struct session *s, int64_t now)
 	if (rc < 0)
 		return rc;
 	session_note_idle_rtt(s);
+	if (s->udp)
+		s->host_drops[0] = net_udp_host_drops();
 	session_note_applied(s);
 	if (session_is_client(s))
 		session_note_lowered(s);
@@ -208,28 +210,34 @@ static void on_control(struct session *s)
 }
 
 /* A receiver's worker tells of hellos; a sender's socket is read by nobody else. */
-static bool hello_on(struct session *s, size_t i, uint8_t hello[4])
+static uint32_t hello_on(struct session *s, size_t i, uint8_t hello[NET_UDP_HELLO_MAX])
 {
 	struct net_flow_sample f;
 
-	if (s->flows[i].sender)
-		return recv(net_engine_fd(s->en, i), hello, 4, MSG_DONTWAIT | MSG_TRUNC) == 4;
+	if (s->flows[i].sender) {
+		ssize_t n = recv(net_engine_fd(s->en, i), hello, NET_UDP_HELLO_MAX,
+				 MSG_DONTWAIT | MSG_TRUNC);
+
+		return n > 0 && n <= NET_UDP_HELLO_MAX ? (uint32_t)n : 0;
+	}
 	net_engine_sample(s->en, i, &f);
-	memcpy(hello, f.udp.hello, 4);
+	memcpy(hello, f.udp.hello, NET_UDP_HELLO_MAX);
 	if (f.udp.hellos == s->flows[i].hellos)
-		return false;
+		return 0;
 	s->flows[i].hellos = f.udp.hellos;
-	return true;
+	return f.udp.hello_len;
 }
 
 /* A client that vanished may be back with a new test on the same ports. */
 static void look_for_hellos(struct session *s)
 {
-	uint8_t hello[4];
+	uint8_t hello[NET_UDP_HELLO_MAX];
+	uint32_t n;
 
 	for (size_t i = 0; s->udp && s->ps->hello_again && i < s->plan->n; i++) {
-		if (hello_on(s, i, hello))
-			s->ps->hello_again(s->ps->arg, net_engine_fd(s->en, i), hello, 4);
+		n = hello_on(s, i, hello);
+		if (n)
+			s->ps->hello_again(s->ps->arg, net_engine_fd(s->en, i), hello, n);
 	}
 }
 

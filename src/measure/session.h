@@ -18,6 +18,7 @@ struct session {
 	struct net_tick *base, *last; /* readings at the load's two ends; copies */
 	bool udp;
 	struct net_flow_sample *final; /* UDP: after the last datagram */
+	int64_t host_drops[2];         /* UDP, of this host: at the load's begin, and then */
 	struct hist *ctl_rtt, *tcp_rtt[2];
 	enum phase phase;
 	uint32_t part_omit, part_load;

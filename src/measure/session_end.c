@@ -29,12 +29,16 @@ static int64_t period_end(const struct session *s)
 
 static struct measure_totals totals(const struct session *s)
 {
-	return (struct measure_totals){.part = s->part_load,
-				       .from = s->base,
-				       .to = s->last,
-				       .final = s->final,
-				       .omitted = s->plan->omit_ns > 0,
-				       .seconds = (double)(period_end(s) - s->base->t1) * 1e-9};
+	const int64_t *drops = s->host_drops;
+
+	return (struct measure_totals){
+		.part = s->part_load,
+		.from = s->base,
+		.to = s->last,
+		.final = s->final,
+		.host_drops = drops[0] < 0 || drops[1] < drops[0] ? -1 : drops[1] - drops[0],
+		.omitted = s->plan->omit_ns > 0,
+		.seconds = (double)(period_end(s) - s->base->t1) * 1e-9};
 }
 
 /* Announces the end, exchanges results. A failure costs the far end's figures, not ours. */
@@ -79,13 +83,13 @@ static void keep_of_socket(const struct session *s, size_t i, struct net_udp_sam
 /* A hello that came at the very end is not the worker's any more. */
 static void take_last_hellos(struct session *s, size_t i)
 {
-	uint8_t b[4];
+	uint8_t b[NET_UDP_HELLO_MAX];
 	ssize_t n = 0;
 
 	for (int k = 0; s->ps->hello_again && k < LEFT_MAX && (n >= 0 || errno != EAGAIN); k++) {
 		n = recv(net_engine_fd(s->en, i), b, sizeof(b), MSG_DONTWAIT | MSG_TRUNC);
-		if (n == sizeof(b))
-			s->ps->hello_again(s->ps->arg, net_engine_fd(s->en, i), b, sizeof(b));
+		if (n > 0 && (size_t)n <= sizeof(b))
+			s->ps->hello_again(s->ps->arg, net_engine_fd(s->en, i), b, (size_t)n);
 	}
 }
 
@@ -110,8 +114,10 @@ static void settle(struct session *s, const struct proto_result *theirs)
 		want[i] = flow_wants(s, i, theirs);
 	if (!s->final && !s->gone)
 		net_engine_drain(s->en, told ? want : NULL, clk_mono_ns() + DRAIN_NS);
-	if (!s->final)
+	if (!s->final) {
 		net_engine_stop(s->en);
+		s->host_drops[1] = net_udp_host_drops();
+	}
 	for (size_t i = 0; final && i < s->plan->n; i++) {
 		if (!s->flows[i].sender && i < theirs->n && theirs->flows[i].udp)
 			net_engine_udp_final(s->en, i, (uint64_t)theirs->flows[i].packets);

@@ -49,23 +49,49 @@ static void tcp_params(const struct session *s, struct jw *w, const char *cc_far
 	jw_u64(w, "mss", s->flows[0].applied.mss);
 }
 
-/* How datagrams pass the kernel: which offloads this end used. */
+/* The same of a native far end, whose own run has come. */
+static void far_words(const struct session *s, struct jw *w)
+{
+	static const char *const words[][2] = {{"offload", "offload_far"},
+					       {"jitter_clock", "jitter_clock_far"}};
+	const struct model_run *far = s->ms->far ? model_ndjson_run(s->ms->far) : NULL;
+	const char *params = far && far->n_parts ? far->parts[far->n_parts - 1].params : NULL;
+	struct js_doc *doc = NULL;
+
+	if (!params || js_parse(params, strlen(params), &js_limits_params, &doc, NULL) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		const char *word = js_str(js_get(js_root(doc), words[i][0]), NULL);
+
+		if (word && strlen(word) < 64)
+			jw_str(w, words[i][1], word);
+	}
+	js_free(doc);
+}
+
+/* How datagrams pass the kernel, which offloads were used, and what tells the time of arrival. */
 static void udp_params(const struct session *s, struct jw *w)
 {
-	bool gso = false, gro = false;
+	bool gso = false, gro = false, kernel = false, receives = false;
 
 	for (size_t i = 0; s->final && i < s->plan->n; i++) {
 		gso |= s->final[i].udp.gso;
 		gro |= s->final[i].udp.gro;
+		kernel |= s->final[i].udp.kernel_time;
+		receives |= !s->flows[i].sender;
 	}
 	jw_u64(w, "len", s->plan->flows[0].len);
 	jw_u64(w, "rate_bps", s->plan->flows[0].rate_bps);
-	if (s->final)
-		jw_str(w, "offload",
-		       gso && gro ? "UDP_SEGMENT, UDP_GRO"
-		       : gso      ? "UDP_SEGMENT"
-		       : gro      ? "UDP_GRO"
-				  : "none");
+	if (!s->final)
+		return;
+	jw_str(w, "offload",
+	       gso && gro ? "UDP_SEGMENT, UDP_GRO"
+	       : gso      ? "UDP_SEGMENT"
+	       : gro      ? "UDP_GRO"
+			  : "none");
+	if (receives)
+		jw_str(w, "jitter_clock", kernel ? "SO_TIMESTAMPNS" : "CLOCK_MONOTONIC");
+	far_words(s, w);
 }
 
 void session_note_params(struct session *s, uint32_t part, const char *cc_far)

@@ -19,6 +19,7 @@ struct udp_total {
 	double received, expected, lost, reordered, duplicates, late, foreign, drops;
 	double jitter, intended_bits;
 	uint32_t len, batch, path_payload;
+	int64_t host_drops; /* -1 = not known, or not of a single flow */
 };
 
 static double grown(uint64_t to, uint64_t from)
@@ -56,7 +57,7 @@ static void add(struct udp_total *t, const struct net_udp_sample *a, const struc
 static struct udp_total total_of(const struct measure_totals *mt, const struct measure_flow *flows,
 				 size_t n, int dir)
 {
-	struct udp_total t = {0};
+	struct udp_total t = {.host_drops = mt->host_drops};
 
 	for (size_t i = 0; i < n; i++) {
 		if (flows[i].dir == dir && flows[i].udp)
@@ -110,6 +111,7 @@ static void put_receiver(struct model_run *run, uint32_t part, struct model_dims
 		{"udp.late", t->late, true},
 		{"udp.foreign", t->foreign, true},
 		{"udp.socket_drops", t->drops, true},
+		{"udp.host_drops", (double)t->host_drops, t->host_drops >= 0},
 		{"udp.jitter", t->jitter / (double)t->flows, t->received > 1},
 	};
 
@@ -146,7 +148,7 @@ void measure_udp_near(struct model_run *run, const struct measure_totals *mt,
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct model_dims d = measure_view_dims(flows[i].dir, flows[i].sender, MODEL_NEAR);
-		struct udp_total t = {0};
+		struct udp_total t = {.host_drops = -1};
 
 		if (!flows[i].udp || per_dir[flows[i].dir] < 2)
 			continue;
@@ -295,9 +297,12 @@ static void receiver_events(struct model_run *run, struct sink *sink, uint32_t p
 {
 	if (t->drops > 0)
 		measure_event(run, sink, part, WARN_SOCKET_DROPS, MODEL_NO_TIME,
-			      "%s: %s%.0f of %.0f lost; a larger -w (net.core.rmem_max), or a "
+			      "%s: %s%.0f of %.0f lost%s; a larger -w (net.core.rmem_max), or a "
 			      "lower rate",
-			      dir_word(dir), t->gro ? "at least " : "", t->drops, t->lost);
+			      dir_word(dir), t->gro ? "at least " : "", t->drops, t->lost,
+			      (double)t->host_drops > t->drops
+				      ? ", and other sockets of that host dropped, too"
+				      : "");
 	if (t->foreign > 0)
 		measure_event(run, sink, part, WARN_FOREIGN, MODEL_NO_TIME, "%s: %.0f",
 			      dir_word(dir), t->foreign);

@@ -72,6 +72,7 @@ static const struct model_metric metrics[] = {
 	COUNTER("udp.late", NONE, LOWER, U64, "datagrams so late that nobody knows whether for the first time; counted as lost"),
 	COUNTER("udp.foreign", NONE, LOWER, U64, "datagrams that are not of this test"),
 	COUNTER("udp.socket_drops", NONE, LOWER, U64, "datagrams dropped at the receiver's socket, whose buffer was full"),
+	COUNTER("udp.host_drops", NONE, LOWER, U64, "datagrams dropped at any socket of the receiver's host (RcvbufErrors of its network namespace)"),
 	GAUGE("udp.jitter", SECOND, LOWER, F64, "variation of the transit time (RFC 3550)"),
 	GAUGE("udp.size", BYTE, NEITHER, I64, "payload of a datagram"),
 	GAUGE("udp.path_payload", BYTE, NEITHER, I64, "largest payload that the path takes in one piece, as the kernel knows"),

@@ -385,7 +385,7 @@ void net_flow_tune(struct net_engine *en, struct net_flow *f, int64_t now_ns)
 	uint64_t bytes = net_count(&f->c.bytes), bps;
 
 	if (f->udp) {
-		net_udp_look_after(en, f, now_ns);
+		net_udp_look_after(f, now_ns);
 		return;
 	}
 	if (ns < NET_SLICE_NS * 9 / 10)

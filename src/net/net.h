@@ -50,6 +50,9 @@ struct flow_spec {
 #define NET_UDP_LEN     1448
 #define NET_UDP_LEN_MIN 16
 #define NET_UDP_LEN_MAX 65507
+/* A flow begins with a hello of 4 bytes, or with this mark and a token. Neither is ever data. */
+#define NET_UDP_HELLO_MARK "WUDP"
+#define NET_UDP_HELLO_MAX  20
 
 enum flow_probe { FLOW_PROBE_NONE, FLOW_PROBE_CTL_RTT }; /* round trips on the control connection */
 
@@ -158,7 +161,7 @@ int net_connect_udp(const struct net_addr *to, const struct net_sock_opts *o,
  * A server's data socket: bound to the address and port that the peer's hello came to (`local`,
  * from net_udp_recv), connected to the peer. Between the two it may have taken other peers'
  * datagrams: take all with net_udp_recv() until -EAGAIN and hand each back to whom it belongs
- * (from != peer), or to the flow (net_engine_inject()), before net_engine_add().
+ * (from != peer), before net_engine_add(). The peer sends no data until it has an answer.
  */
 int net_pair_udp(const struct net_addr *local, const struct net_addr *peer,
 		 const struct net_sock_opts *o, const struct flow_spec *spec, struct weir_err *e);
@@ -179,6 +182,9 @@ void net_udp_applied(int fd, const struct flow_spec *spec, struct net_applied *g
 /* The largest payload that leaves unfragmented on a connected socket's path, as far as the kernel
  * knows now; 0 = unknown. */
 uint32_t net_udp_path_payload(int fd);
+/* Datagrams that all sockets of this network namespace have dropped so far because their buffers
+ * were full (RcvbufErrors, both families); -1 = the kernel does not say. */
+int64_t net_udp_host_drops(void);
 /* What this kernel has, asked by trying on a socket of its own. */
 bool net_udp_has_gso(void), net_udp_has_gro(void);
 
@@ -264,13 +270,14 @@ struct net_udp_sample {
 	uint64_t duplicates; /* numbers that were there already */
 	uint64_t late;       /* older than the window: first or again, nobody knows; still lost */
 	uint64_t foreign;    /* no number of this test, or too short: in no other count.
-			      * 4-byte datagrams (hellos) are not even that */
-	uint32_t hellos;     /* 4-byte datagrams so far */
-	uint8_t hello[4];    /* the latest of them */
-	int64_t jitter_ns;   /* RFC 3550, 6.4.1: the running value */
-	uint64_t sock_drops; /* the kernel dropped them at this socket (SK_MEMINFO_DROPS, which is
+			      * Hellos are not even that */
+	uint32_t hellos;     /* so far: 4 bytes, or a mark and a token */
+	uint32_t hello_len;  /* of the latest */
+	uint8_t hello[NET_UDP_HELLO_MAX];
+	int64_t jitter_ns;     /* RFC 3550, 6.4.1: the running value */
+	bool kernel_time;      /* it is of the kernel's times of arrival, else of our reading */
+	uint64_t sock_drops;   /* the kernel dropped them at this socket (SK_MEMINFO_DROPS, which is
 			      * SO_RXQ_OVFL's counter); with GRO a batch counts once */
-	uint64_t injected;   /* of received, by net_engine_inject() */
 	uint32_t path_payload; /* of a sender: net_udp_path_payload() */
 };
 struct net_flow_sample {                      /* cumulative since go */
@@ -293,10 +300,6 @@ uint64_t net_engine_bytes(const struct net_engine *en); /* of all flows; no syst
 /* A receiving flow's sender says how many it sent: what is missing at the tail is lost too. After
  * net_engine_stop(); a count below what was received is a lie (-ERANGE, nothing changes). */
 int net_engine_udp_final(struct net_engine *en, size_t flow, uint64_t sent);
-/* A datagram of this flow that came elsewhere (see net_pair_udp()); any time before stop. It is
- * counted, but neither as reordered nor for jitter. -ENOBUFS when too many wait. */
-int net_engine_inject(struct net_engine *en, size_t flow, const void *data, size_t n,
-		      int64_t arrival_ns);
 /* How well a sending flow kept its schedule; after net_engine_stop(). */
 struct net_udp_pacing {
 	uint64_t bursts;      /* sends of one due time each */

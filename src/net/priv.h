@@ -125,8 +125,7 @@ int net_gaps_into(const struct net_gaps *g, struct hist *h);
 
 #define NET_UDP_BATCH_MAX 64 /* UDP_MAX_SEGMENTS of older kernels, too */
 #define NET_UDP_HDR_MAX   16
-#define NET_UDP_INJECT    256 /* a power of two */
-#define NET_UDP_MARGIN    4   /* a sender that catches up, clocks that differ */
+#define NET_UDP_MARGIN    4 /* a sender that catches up, clocks that differ */
 
 /* What one worker sends from and receives into, shared by its flows. */
 union net_udp_ctl {
@@ -143,16 +142,11 @@ struct net_udp_io {
 
 struct net_udp_counters {
 	_Alignas(NET_CACHE_LINE) _Atomic uint64_t intended, skipped, refused;
-	_Atomic uint64_t received, highest, lost, reordered, duplicates, late, foreign, injected;
+	_Atomic uint64_t received, highest, lost, reordered, duplicates, late, foreign;
 	_Atomic uint64_t jitter_ns;
-	_Atomic uint64_t hello; /* how many << 32 | the latest one's bytes */
+	_Atomic uint32_t hellos, hello_len;
+	_Atomic uint32_t hello[NET_UDP_HELLO_MAX / 4]; /* a reader may see two ones mixed */
 	atomic_bool gso, gro;
-};
-
-struct net_udp_stray {
-	uint8_t head[NET_UDP_HDR_MAX];
-	uint32_t n;
-	int64_t arrival_ns;
 };
 
 struct net_udp {
@@ -181,11 +175,7 @@ struct net_udp {
 	int64_t transit_ns;
 	uint64_t jitter16; /* times 16, as in RFC 3550, A.8 */
 	bool transit_known, batches;
-	uint64_t short_ones, strays_reordered;
-
-	/* From the control thread to the worker. */
-	struct net_udp_stray *strays;
-	_Alignas(NET_CACHE_LINE) _Atomic uint32_t stray_in, stray_out;
+	uint64_t short_ones;
 };
 
 int net_udp_new(struct net_flow *f); /* also when it fails: net_udp_free() */
@@ -196,7 +186,7 @@ void net_udp_counters(const struct net_flow *f, struct net_flow_sample *s);
 void net_udp_info(const struct net_flow *f, struct net_udp_sample *u);
 void net_udp_single(struct net_engine *en, struct net_flow *f);
 /* Ten times a second by a worker with several flows. */
-void net_udp_look_after(struct net_engine *en, struct net_flow *f, int64_t now_ns);
+void net_udp_look_after(struct net_flow *f, int64_t now_ns);
 
 size_t net_udp_tx_size(const struct net_flow *f); /* of net_udp_io's tx */
 int net_udp_tx_prepare(struct net_flow *f);
@@ -210,7 +200,6 @@ void net_udp_reap(const struct net_flow *f); /* the error queue */
 
 int net_udp_rx_prepare(struct net_flow *f);
 enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f);
-void net_udp_strays(struct net_engine *en, struct net_flow *f);
 void net_udp_publish(struct net_udp *u);
 
 /* ---- worker_single.c, worker_multi.c ---- */

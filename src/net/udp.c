@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A UDP flow: its memory, what other threads read of it, and what the control thread does to it
- * (datagrams that came elsewhere, the sender's count). The worker is the only writer of its state
- * until it has been joined.
+ * (the sender's count). The worker is the only writer of its state until it has been joined.
  */
 #include "net/priv.h"
 
@@ -42,8 +41,7 @@ static int new_receiver(struct net_udp *u, const struct flow_spec *s)
 		    : u->pps_max > LARGEST_WINDOW ? LARGEST_WINDOW
 						  : u->pps_max;
 	u->win = seqwin_new(1, s->counters_64bit ? 64 : 32, (uint32_t)u->window);
-	u->strays = calloc(NET_UDP_INJECT, sizeof(*u->strays));
-	return u->win && u->strays ? 0 : -ENOMEM;
+	return u->win ? 0 : -ENOMEM;
 }
 
 int net_udp_new(struct net_flow *f)
@@ -67,7 +65,6 @@ void net_udp_free(struct net_flow *f)
 	if (!u)
 		return;
 	seqwin_free(u->win);
-	free(u->strays);
 	free(u->gaps);
 	free(u->errors);
 	free(u);
@@ -159,21 +156,28 @@ void net_udp_single(struct net_engine *en, struct net_flow *f)
 			return;
 }
 
-void net_udp_look_after(struct net_engine *en, struct net_flow *f, int64_t now_ns)
+void net_udp_look_after(struct net_flow *f, int64_t now_ns)
 {
 	if (f->sender)
 		net_udp_intend(f, now_ns);
-	else
-		net_udp_strays(en, f);
 }
 
 /* ---- other threads -------------------------------------------------------------------- */
 
+static void latest_hello(const struct net_udp_counters *c, struct net_udp_sample *s)
+{
+	s->hellos = atomic_load_explicit(&c->hellos, memory_order_acquire);
+	s->hello_len = atomic_load_explicit(&c->hello_len, memory_order_relaxed);
+	for (size_t i = 0; i < ARRAY_LEN(c->hello); i++) {
+		uint32_t word = atomic_load_explicit(&c->hello[i], memory_order_relaxed);
+
+		memcpy(s->hello + i * sizeof(word), &word, sizeof(word));
+	}
+}
+
 void net_udp_counters(const struct net_flow *f, struct net_flow_sample *s)
 {
 	const struct net_udp_counters *c = &f->udp->c;
-
-	uint64_t hello;
 
 	s->udp = (struct net_udp_sample){
 		.gso = net_flag(&c->gso),
@@ -190,13 +194,10 @@ void net_udp_counters(const struct net_flow *f, struct net_flow_sample *s)
 		.duplicates = net_count(&c->duplicates),
 		.late = net_count(&c->late),
 		.foreign = net_count(&c->foreign),
-		.injected = net_count(&c->injected),
 		.jitter_ns = (int64_t)net_count(&c->jitter_ns),
 	};
-	hello = net_count(&c->hello);
-	s->udp.hellos = (uint32_t)(hello >> 32);
-	for (int i = 0; i < 4; i++)
-		s->udp.hello[i] = (uint8_t)(hello >> (24 - 8 * i));
+	s->udp.kernel_time = f->udp->kernel_time;
+	latest_hello(c, &s->udp);
 	if (f->sender && s->udp.intended < s->udp.sent)
 		s->udp.intended = s->udp.sent;
 }
@@ -233,31 +234,9 @@ int net_engine_udp_final(struct net_engine *en, size_t flow, uint64_t sent)
 
 	if (!f || !en->stopped)
 		return -EINVAL;
-	net_udp_strays(en, f);
 	rc = seqwin_final(f->udp->win, sent);
 	net_udp_publish(f->udp);
 	return rc;
-}
-
-int net_engine_inject(struct net_engine *en, size_t flow, const void *data, size_t n,
-		      int64_t arrival_ns)
-{
-	struct net_flow *f = udp_flow(en, flow, false);
-	struct net_udp *u = f ? f->udp : NULL;
-	struct net_udp_stray *s;
-	uint32_t in;
-
-	if (!u || en->stopped)
-		return -EINVAL;
-	in = atomic_load_explicit(&u->stray_in, memory_order_relaxed);
-	if (in - atomic_load_explicit(&u->stray_out, memory_order_acquire) == NET_UDP_INJECT)
-		return -ENOBUFS;
-	s = &u->strays[in % NET_UDP_INJECT];
-	s->n = (uint32_t)n;
-	s->arrival_ns = arrival_ns;
-	memcpy(s->head, data, n < sizeof(s->head) ? n : sizeof(s->head));
-	atomic_store_explicit(&u->stray_in, in + 1, memory_order_release);
-	return 0;
 }
 
 int net_engine_udp_pacing(const struct net_engine *en, size_t flow, struct net_udp_pacing *p,

@@ -10,7 +10,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
-#define HELLO_BYTES     4 /* never data (security 14) */
+#define HELLO_BYTES     4 /* without a token; never data (security 14) */
 #define HEAD_START_MS   1000
 #define TRANSIT_MAX     (1LL << 50)   /* a foreign clock is no reason to overflow */
 #define GRO_FEW         2             /* messages a call while each carries many datagrams */
@@ -71,19 +71,32 @@ static uint64_t plausible(const struct net_udp *u, int64_t arrival_ns)
 	return (by_time > by_count ? by_time : by_count) + u->window;
 }
 
-static void take_hello(struct net_udp *u, const uint8_t *p)
+static bool is_hello(const uint8_t *p, uint32_t n)
 {
-	uint64_t n = (atomic_load_explicit(&u->c.hello, memory_order_relaxed) >> 32) + 1;
+	return n == HELLO_BYTES || (n == NET_UDP_HELLO_MAX &&
+				    !memcmp(p, NET_UDP_HELLO_MARK, sizeof(NET_UDP_HELLO_MARK) - 1));
+}
 
-	atomic_store_explicit(&u->c.hello, n << 32 | be32_at(p), memory_order_relaxed);
+static void take_hello(struct net_udp *u, const uint8_t *p, uint32_t n)
+{
+	uint32_t count = atomic_load_explicit(&u->c.hellos, memory_order_relaxed) + 1;
+
+	for (uint32_t i = 0; i < n / 4; i++) {
+		uint32_t word;
+
+		memcpy(&word, p + (size_t)i * 4, sizeof(word));
+		atomic_store_explicit(&u->c.hello[i], word, memory_order_relaxed);
+	}
+	atomic_store_explicit(&u->c.hello_len, n, memory_order_relaxed);
+	atomic_store_explicit(&u->c.hellos, count, memory_order_release);
 }
 
 /* Its bytes when it belongs to the flow, else 0. */
 static uint32_t take_one(struct net_udp *u, const uint8_t *p, uint32_t n, uint64_t most,
 			 enum seq_kind *kind)
 {
-	if (n == HELLO_BYTES) {
-		take_hello(u, p);
+	if (is_hello(p, n)) {
+		take_hello(u, p, n);
 		return 0;
 	}
 	if (n < u->head) {
@@ -126,7 +139,7 @@ void net_udp_publish(struct net_udp *u)
 	put(&u->c.received, s->received);
 	put(&u->c.highest, s->highest);
 	put(&u->c.lost, s->lost);
-	put(&u->c.reordered, s->reordered - u->strays_reordered);
+	put(&u->c.reordered, s->reordered);
 	put(&u->c.duplicates, s->duplicates);
 	put(&u->c.late, s->late);
 	put(&u->c.foreign, s->foreign + u->short_ones);
@@ -140,35 +153,6 @@ static void moved(struct net_engine *en, struct net_flow *f, uint64_t bytes)
 	net_count_add(&f->c.bytes, bytes);
 	if (en->n_senders == 0 && bytes && net_limit(en))
 		net_engine_moved(en, bytes);
-}
-
-/* ---- datagrams that came elsewhere -------------------------------------------------- */
-
-/* They overtook nothing: this host delivered them late. */
-static uint32_t take_stray(struct net_udp *u, const struct net_udp_stray *s)
-{
-	enum seq_kind kind = SEQ_NEW;
-	uint32_t bytes = take_one(u, s->head, s->n, plausible(u, s->arrival_ns), &kind);
-
-	u->strays_reordered += kind == SEQ_REORDERED;
-	if (bytes)
-		net_count_add(&u->c.injected, 1);
-	return bytes;
-}
-
-void net_udp_strays(struct net_engine *en, struct net_flow *f)
-{
-	struct net_udp *u = f->udp;
-	uint32_t in = atomic_load_explicit(&u->stray_in, memory_order_acquire);
-	uint32_t out = atomic_load_explicit(&u->stray_out, memory_order_relaxed);
-	uint64_t bytes = 0;
-
-	if (in == out)
-		return;
-	for (; out != in; out++)
-		bytes += take_stray(u, &u->strays[out % NET_UDP_INJECT]);
-	atomic_store_explicit(&u->stray_out, out, memory_order_release);
-	moved(en, f, bytes);
 }
 
 /* ---- calls ------------------------------------------------------------------------------ */
@@ -207,7 +191,8 @@ static unsigned messages_a_call(const struct net_udp *u)
 static void offer(const struct net_flow *f, struct net_udp_io *io, unsigned n)
 {
 	bool gro = net_flag(&f->udp->c.gro), control = gro || f->udp->kernel_time;
-	size_t len = gro ? io->rx_slot : f->spec.rx_trunc ? NET_UDP_HDR_MAX : f->spec.len;
+	bool short_ones = f->spec.rx_trunc || f->spec.len < NET_UDP_HELLO_MAX;
+	size_t len = gro ? io->rx_slot : short_ones ? NET_UDP_HELLO_MAX : f->spec.len;
 
 	for (unsigned i = 0; i < n; i++) {
 		struct msghdr *m = &io->msg[i].msg_hdr;
@@ -258,7 +243,6 @@ enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f)
 	int flags = MSG_WAITFORONE | (f->spec.rx_trunc || !net_flag(&u->c.gro) ? MSG_TRUNC : 0);
 	int n;
 
-	net_udp_strays(en, f);
 	offer(f, u->io, want);
 	n = recvmmsg(f->fd, u->io->msg, want, flags, NULL);
 	if (n < 0)

@@ -24,11 +24,11 @@ static const struct {
 	{{0x15, 0xcd, 0x5b, 0x07}, {0xb1, 0x68, 0xde, 0x3a}},
 	{{0x07, 0x5b, 0xcd, 0x15}, {0x3a, 0xde, 0x68, 0xb1}},
 };
-static const uint8_t native_mark[4] = "WUDP", native_answer[PROTO_ANSWER_LEN] = "wudp";
+static const uint8_t native_mark[4] = NET_UDP_HELLO_MARK, native_answer[PROTO_ANSWER_LEN] = "wudp";
 
 #define NATIVE_LEN (sizeof(native_mark) + PROTO_TOKEN_LEN)
 
-_Static_assert(NATIVE_LEN <= PROTO_HELLO_MAX, "a hello fits");
+_Static_assert(NATIVE_LEN == NET_UDP_HELLO_MAX && NATIVE_LEN <= PROTO_HELLO_MAX, "as net knows it");
 
 bool proto_hello_read(const uint8_t *p, size_t n, struct proto_hello *h)
 {
