@@ -208,7 +208,8 @@ static void *worker_main(void *arg)
 
 	while (poll(&go, 1, -1) < 1)
 		;
-	if (!net_flag(&w->en->quit)) {
+	if (net_flag(
+		    &w->en->gone)) { /* even if it is told to stop already: something may have come */
 		if (w->n == 1)
 			net_worker_single(w);
 		else

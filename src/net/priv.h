@@ -200,6 +200,7 @@ void net_udp_reap(const struct net_flow *f); /* the error queue */
 
 int net_udp_rx_prepare(struct net_flow *f);
 enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f);
+void net_udp_take_rest(struct net_engine *en, struct net_flow *f);
 void net_udp_publish(struct net_udp *u);
 
 /* ---- worker_single.c, worker_multi.c ---- */
@@ -234,7 +235,8 @@ struct net_engine {
 	size_t n, cap, n_senders;
 	struct net_worker *workers;
 	unsigned n_workers;
-	bool prepared, gone, stopped, has_udp;
+	bool prepared, stopped, has_udp;
+	atomic_bool gone;
 	char *tx; /* what everybody sends */
 	size_t tx_size;
 	int file_fd; /* the same bytes for sendfile, -1 when unused */

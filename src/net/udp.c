@@ -154,6 +154,7 @@ void net_udp_single(struct net_engine *en, struct net_flow *f)
 	while (!net_flag(&en->quit))
 		if (net_udp_recv_some(en, f) == NET_STEP_ENDED)
 			return;
+	net_udp_take_rest(en, f);
 }
 
 void net_udp_look_after(struct net_flow *f, int64_t now_ns)

@@ -14,6 +14,7 @@
 #define HEAD_START_MS   1000
 #define TRANSIT_MAX     (1LL << 50)   /* a foreign clock is no reason to overflow */
 #define GRO_FEW         2             /* messages a call while each carries many datagrams */
+#define REST_CALLS      4096          /* more than a socket holds, less than a flood sends */
 #define KERNEL_TIME_MAX 2000000000ULL /* bit/s; above it the time stamps cost too much */
 
 int net_udp_rx_prepare(struct net_flow *f)
@@ -243,6 +244,8 @@ enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f)
 	int flags = MSG_WAITFORONE | (f->spec.rx_trunc || !net_flag(&u->c.gro) ? MSG_TRUNC : 0);
 	int n;
 
+	flags |= net_flag(&en->quit) ? MSG_DONTWAIT : 0;
+
 	offer(f, u->io, want);
 	n = recvmmsg(f->fd, u->io->msg, want, flags, NULL);
 	if (n < 0)
@@ -252,4 +255,12 @@ enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f)
 	net_count_add(&f->c.calls, 1);
 	moved(en, f, take_messages(u, u->io, (unsigned)n));
 	return (unsigned)n < want ? NET_STEP_BLOCKED : NET_STEP_MORE;
+}
+
+/* A worker that had no processor when it was told to stop: what its socket holds is not lost. */
+void net_udp_take_rest(struct net_engine *en, struct net_flow *f)
+{
+	for (int i = 0; i < REST_CALLS && !f->ended; i++)
+		if (net_udp_recv_some(en, f) != NET_STEP_MORE)
+			return;
 }

@@ -265,7 +265,12 @@ void net_worker_multi(struct net_worker *w)
 	}
 	if (!w->senders_left)
 		senders_stop(w);
-	for (size_t i = 0; i < w->n; i++)
-		if (w->flows[i]->zerocopy)
-			net_flow_zc_await(w->en, w->flows[i]);
+	for (size_t i = 0; i < w->n; i++) {
+		struct net_flow *f = w->flows[i];
+
+		if (f->udp && !f->sender)
+			net_udp_take_rest(w->en, f);
+		if (f->zerocopy)
+			net_flow_zc_await(w->en, f);
+	}
 }

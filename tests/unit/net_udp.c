@@ -341,6 +341,38 @@ static void hellos_and_scraps_are_no_data(void **state)
 	}
 }
 
+/* They are in the socket when the engine is told to stop, whether or not a worker saw them. */
+static void what_came_before_the_stop_is_counted(void **state)
+{
+	(void)state;
+	for (unsigned flows = 1; flows <= 2; flows++) {
+		struct flow_spec spec = {.transport = NET_UDP, .len = 64};
+		struct net_engine_cfg cfg = {.workers = 1};
+		struct net_engine *en;
+		int fds[2][2];
+
+		assert_int_equal(net_engine_new(&cfg, &en, NULL), 0);
+		for (unsigned i = 0; i < flows; i++) {
+			upair_connect(&spec, fds[i]);
+			assert_int_equal(net_engine_add(en, fds[i][1], &spec, false, NULL), (int)i);
+		}
+		assert_int_equal(net_engine_prepare(en, NULL), 0);
+		for (uint64_t number = 1; number <= 100; number++) {
+			struct scripted s = {.fd = fds[number % flows][0], .len = spec.len};
+
+			scripted_send(&s, (number - 1) / flows + 1);
+		}
+		net_engine_go(en);
+		net_engine_stop(en);
+		for (unsigned i = 0; i < flows; i++) {
+			assert_int_equal(upair_sample(en, i).udp.received, 100 / flows);
+			assert_int_equal(upair_sample(en, i).udp.lost, 0);
+			close(fds[i][0]);
+		}
+		net_engine_free(en);
+	}
+}
+
 /* ---- a relay that loses, doubles and swaps ------------------------------------------- */
 
 struct relay {
@@ -502,6 +534,7 @@ int main(void)
 		cmocka_unit_test(many_flows),
 		cmocka_unit_test(a_duplicate_hides_no_loss),
 		cmocka_unit_test(hellos_and_scraps_are_no_data),
+		cmocka_unit_test(what_came_before_the_stop_is_counted),
 		cmocka_unit_test(a_lossy_relay_is_counted_exactly),
 		cmocka_unit_test(jitter_is_that_of_rfc_3550),
 		cmocka_unit_test(a_peer_that_is_gone_ends_the_sending),
