@@ -49,9 +49,11 @@ static bool among(char (*ids)[MODEL_ID_LEN + 1], size_t n, const char *id)
 static int remove_named(const struct rm_cfg *c, struct store *s, struct weir_err *e)
 {
 	char(*ids)[MODEL_ID_LEN + 1] = calloc(c->runs.n, sizeof(*ids));
-	int rc = ids ? 0 : err_set(e, WEIR_OS, ENOMEM, "out of memory");
 	size_t n = 0;
+	int rc = 0;
 
+	if (!ids)
+		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
 	for (size_t i = 0; i < c->runs.n && rc >= 0; i++) {
 		rc = store_resolve(s, c->runs.v[i], ids[n], e);
 		n += rc >= 0 && !among(ids, n, ids[n]);

@@ -165,14 +165,16 @@ static const char *summary_mark(const struct model_summary *s)
 
 static void put_summaries(struct buf *b, const struct model_run *r)
 {
+	const struct model_part none = {.t0 = MODEL_NO_TIME, .t1 = MODEL_NO_TIME};
+
 	for (size_t i = 0; i < r->n_sums; i++) {
 		const struct model_summary *s = &r->sums[i];
-		const struct model_part *p = s->part < r->n_parts ? &r->parts[s->part] : NULL;
+		const struct model_part *p = s->part < r->n_parts ? &r->parts[s->part] : &none;
 		struct csv_row c = {r,
 				    "summary",
 				    s->part,
-				    p ? p->t0 : MODEL_NO_TIME,
-				    p ? p->t1 : MODEL_NO_TIME,
+				    p->t0,
+				    p->t1,
 				    &s->dims,
 				    s->metric->name,
 				    model_stat_name(s->stat),

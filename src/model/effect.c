@@ -265,8 +265,8 @@ static double difference(const struct one *v, size_t n, double *weight)
 static void permute_blocks(struct model_effect *f, const struct runs *r, const size_t *starts,
 			   struct model_rng *rng)
 {
-	double *x = calloc(r->n, sizeof(*x));
-	uint8_t *side = calloc(r->n, 1);
+	double *x = calloc(r->n + 1, sizeof(*x));
+	uint8_t *side = calloc(r->n + 1, 1);
 
 	f->perm = (struct model_perm){.p = (double)NAN};
 	if (starts[f->nd] == 2 * f->nd) {
@@ -287,7 +287,7 @@ static int by_blocks(struct model_effect *f, struct runs *r, struct model_rng *r
 	size_t *starts = calloc(r->n + 1, sizeof(*starts)), all = r->n;
 	double weight = 0;
 
-	f->d = calloc(r->n, sizeof(*f->d));
+	f->d = calloc(r->n + 1, sizeof(*f->d));
 	if (!starts || !f->d) {
 		free(starts);
 		return -ENOMEM;
@@ -330,8 +330,8 @@ static void by_heaps(struct model_effect *f, struct model_rng *rng)
 
 static int split_sides(struct model_effect *f, const struct runs *r)
 {
-	f->a = calloc(r->n, sizeof(*f->a));
-	f->b = calloc(r->n, sizeof(*f->b));
+	f->a = calloc(r->n + 1, sizeof(*f->a));
+	f->b = calloc(r->n + 1, sizeof(*f->b));
 	if (!f->a || !f->b)
 		return -ENOMEM;
 	f->na = f->nb = 0;

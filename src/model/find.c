@@ -107,6 +107,7 @@ static int parse_spec(const struct model_run *r, struct spec *s, const char *tex
 	size_t n = strlen(text);
 	int rc = 0;
 	*s = (struct spec){.stat = -1};
+	s->metric = s->text;
 	safe_str(safe, sizeof(safe), text, n);
 	if (!n || n >= sizeof(s->text))
 		return err_set(e, WEIR_USAGE, EINVAL, "'%s' is no metric", safe);
