@@ -33,7 +33,7 @@ struct cmd {
 	int (*run)(void *cfg); /* returns an exit code; options are parsed, defaults set */
 };
 extern const struct cmd cmd_list, cmd_show, cmd_compare, cmd_export, cmd_rm, cmd_tag, cmd_lab,
-	cmd_serve, cmd_completion, cmd_try, cmd_calibrate, cmd_plan;
+	cmd_serve, cmd_completion, cmd_try, cmd_calibrate, cmd_plan, cmd_read;
 
 /* Tables for documentation and completion: commands and measurements in one order. */
 struct cmd_row {
@@ -84,6 +84,15 @@ int cmd_config_file(const char *file, const struct opt_set *sets, size_t n, stru
 
 /* "KEY=VALUE" of a tag as it may be (tag.c). */
 int cmd_tag_check(const char *text, struct weir_err *e);
+
+/* ---- text that people pasted (read_file.c) ---- */
+
+/* Every report of a file ("-" = standard input); see format_read_text. */
+int cmd_read_file(const char *path, int (*on_found)(void *arg, const struct format_found *f),
+		  int (*on_skipped)(void *arg, const struct format_skip *s), void *arg,
+		  struct format_read_sum *sum, struct weir_err *e);
+/* A run for each report in it; an error when there is none. The caller frees runs and array. */
+int cmd_read_runs(const char *path, struct model_run ***out, size_t *n, struct weir_err *e);
 
 /* ---- the store's place (db.c) ---- */
 struct cmd_db_cfg {

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The reports of a file, for whichever command was given one instead of a stored run. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+static int64_t pull_fd(void *arg, char *dst, size_t cap)
+{
+	const int *fd = arg;
+	ssize_t n;
+
+	do
+		n = read(*fd, dst, cap);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+struct call {
+	int fd;
+	int (*found)(void *arg, const struct format_found *f);
+	int (*skipped)(void *arg, const struct format_skip *s);
+	void *arg;
+};
+
+static int64_t pull(void *arg, char *dst, size_t cap)
+{
+	return pull_fd(&((struct call *)arg)->fd, dst, cap);
+}
+
+static int found(void *arg, const struct format_found *f)
+{
+	const struct call *c = arg;
+
+	return c->found ? c->found(c->arg, f) : 0;
+}
+
+static int skipped(void *arg, const struct format_skip *s)
+{
+	const struct call *c = arg;
+
+	return c->skipped ? c->skipped(c->arg, s) : 0;
+}
+
+int cmd_read_file(const char *path, int (*on_found)(void *arg, const struct format_found *f),
+		  int (*on_skipped)(void *arg, const struct format_skip *s), void *arg,
+		  struct format_read_sum *sum, struct weir_err *e)
+{
+	bool in = !strcmp(path, "-");
+	struct call c = {STDIN_FILENO, on_found, on_skipped, arg};
+	struct format_reading r = {pull, found, skipped, &c};
+	struct weir_err inner = {0};
+	int rc;
+
+	if (!in)
+		c.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (c.fd < 0)
+		return err_os(e, errno, "%s", path);
+	rc = format_read_text(&r, sum, &inner);
+	if (!in)
+		close(c.fd);
+	if (rc < 0)
+		return err_os(e, -rc, "reading %s", path);
+	return 0;
+}
+
+/* ---- a run for each report ---- */
+
+struct runs {
+	struct model_run **v;
+	size_t n;
+};
+
+static int take(void *arg, const struct format_found *f)
+{
+	struct runs *l = arg;
+	struct model_run **v = reallocarray(l->v, l->n + 1, sizeof(struct model_run *));
+	uint8_t rnd[10];
+
+	if (!v)
+		return -ENOMEM;
+	l->v = v;
+	clk_random(rnd, sizeof(rnd));
+	v[l->n] = format_found_run(f, rnd);
+	if (!v[l->n])
+		return -ENOMEM;
+	l->n++;
+	return 0;
+}
+
+int cmd_read_runs(const char *path, struct model_run ***out, size_t *n, struct weir_err *e)
+{
+	struct runs l = {0};
+	struct format_read_sum sum;
+	int rc = cmd_read_file(path, take, NULL, &l, &sum, e);
+
+	if (rc >= 0 && !l.n) {
+		rc = err_set(e, WEIR_FORMAT, EINVAL, "%s: no reader knows this", path);
+		err_hint(e, "bare numbers need --values");
+	}
+	for (size_t i = 0; i < l.n && rc >= 0; i++)
+		l.v[i]->source.file = model_run_str(l.v[i], path);
+	for (size_t i = 0; i < l.n && rc < 0; i++)
+		model_run_free(l.v[i]);
+	if (rc < 0) {
+		free(l.v);
+		return rc;
+	}
+	*out = l.v;
+	*n = l.n;
+	return 0;
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A reader must be able to give up a report without a trace, and the same report becomes a part of a
+ * run, a run of its own, JSON or lines. So it is kept as plain figures, rows and warnings until it
+ * is whole.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/reader.h"
+
+#define FIGS_MAX (1u << 20)
+#define ROWS_MAX (1u << 21)
+
+void found_init(struct format_found *f, const char *kind)
+{
+	memset(f, 0, sizeof(*f));
+	f->kind = f->what = kind;
+}
+
+void found_fini(struct format_found *f)
+{
+	for (size_t i = 0; i < f->n_warn; i++)
+		free(f->warn[i].text);
+	free(f->warn);
+	free(f->fig);
+	free(f->row);
+	free(f->title);
+	free(f->lead);
+	memset(f, 0, sizeof(*f));
+}
+
+struct model_dims found_dims(int dir, int view, int64_t flow)
+{
+	struct model_dims d = DIMS_NONE;
+
+	if (flow >= 0)
+		d = model_dims_with(d, DIM_FLOW, flow);
+	if (dir >= 0)
+		d = model_dims_with(d, DIM_DIR, dir);
+	return view >= 0 ? model_dims_with(d, DIM_VIEW, view) : d;
+}
+
+/* A new element, all zero; NULL and failed when there is no room. */
+static void *grow(struct format_found *f, void *array, size_t *n, size_t *cap, size_t size,
+		  size_t max)
+{
+	char *v;
+
+	memcpy(&v, array, sizeof(v));
+	if (*n == *cap) {
+		size_t more = *cap ? 2 * *cap : 16;
+
+		v = *n < max ? reallocarray(v, more, size) : NULL;
+		if (!v) {
+			f->failed = true;
+			return NULL;
+		}
+		memcpy(array, &v, sizeof(v));
+		*cap = more;
+	}
+	v += (*n)++ * size;
+	return memset(v, 0, size);
+}
+
+static struct found_fig *add_fig(struct format_found *f, const char *metric, enum model_stat stat,
+				 struct model_dims dims)
+{
+	struct found_fig *g = grow(f, &f->fig, &f->n_fig, &f->cap_fig, sizeof(*g), FIGS_MAX);
+
+	if (g) {
+		g->metric = metric;
+		g->stat = stat;
+		g->dims = dims;
+		g->prov = MODEL_PRINTED;
+	}
+	return g;
+}
+
+void found_ext(struct format_found *f, const char *name, enum unit unit, enum model_stat stat,
+	       struct model_dims dims, double value, double resolution)
+{
+	struct found_fig *g = isfinite(value) ? add_fig(f, name, stat, dims) : NULL;
+
+	if (g) {
+		g->unit = unit;
+		g->value = value;
+		g->resolution = resolution;
+	}
+}
+
+void found_fig(struct format_found *f, const char *metric, enum model_stat stat,
+	       struct model_dims dims, double value, double resolution)
+{
+	found_ext(f, metric, UNIT_NONE, stat, dims, value, resolution);
+}
+
+void found_unknown(struct format_found *f, const char *metric, struct model_dims dims)
+{
+	struct found_fig *g = add_fig(f, metric, STAT_VALUE, dims);
+
+	if (g)
+		g->state = MODEL_UNKNOWN;
+}
+
+void found_prov(struct format_found *f, enum model_prov prov)
+{
+	if (f->n_fig)
+		f->fig[f->n_fig - 1].prov = prov;
+}
+
+struct found_row *found_row(struct format_found *f, double t0_s, double t1_s)
+{
+	struct found_row *r = grow(f, &f->row, &f->n_row, &f->cap_row, sizeof(*r), ROWS_MAX);
+
+	if (!r)
+		return NULL;
+	r->t0 = (int64_t)llround(t0_s * 1e9);
+	r->t1 = (int64_t)llround(t1_s * 1e9);
+	r->flow = r->dir = r->view = -1;
+	for (size_t i = 0; i < FOUND_COLS; i++)
+		r->v[i] = NAN;
+	return r;
+}
+
+void found_warn(struct format_found *f, enum model_warn_code code, const char *fmt, ...)
+{
+	struct found_warn *w = grow(f, &f->warn, &f->n_warn, &f->cap_warn, sizeof(*w), 256);
+	va_list ap;
+	char text[256];
+
+	if (!w) {
+		f->failed = f->n_warn < 256; /* more say nothing new */
+		return;
+	}
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	w->code = code;
+	w->text = strdup(text);
+	f->failed = f->failed || !w->text;
+}
+
+bool found_warned(const struct format_found *f, enum model_warn_code code)
+{
+	for (size_t i = 0; i < f->n_warn; i++)
+		if (f->warn[i].code == code)
+			return true;
+	return false;
+}
+
+void found_param(struct format_found *f, const char *key, const char *fmt, ...)
+{
+	va_list ap;
+	size_t i = 0;
+
+	while (i < f->n_param && strcmp(f->param[i].key, key) != 0)
+		i++;
+	if (i == ARRAY_LEN(f->param))
+		return;
+	f->n_param += i == f->n_param;
+	snprintf(f->param[i].key, sizeof(f->param[i].key), "%s", key);
+	va_start(ap, fmt);
+	vsnprintf(f->param[i].value, sizeof(f->param[i].value), fmt, ap);
+	va_end(ap);
+}
+
+void found_mark(struct format_found *f, uint64_t value)
+{
+	uint64_t h = f->mark ? f->mark : UINT64_C(0x9e3779b97f4a7c15);
+
+	h = (h ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	f->mark = (h ^ h >> 32) | 1;
+}
+
+double found_resolution(const struct lex_tok *t, double scale)
+{
+	double step = scale;
+
+	for (int i = 0; i < t->decimals && i < 300; i++)
+		step /= 10;
+	return step;
+}
+
+void found_check_rate(struct format_found *f, double bytes, double bytes_step, double seconds,
+		      double seconds_step, double bps, double bps_step)
+{
+	double lo, hi, t0 = fmax(seconds - seconds_step, 0), t1 = seconds + seconds_step;
+
+	if (!(t0 > 0) || !isfinite(bytes) || !isfinite(bps))
+		return;
+	/* A whole step on each side: some tools round, some cut. */
+	lo = (bytes - bytes_step) * 8 / t1;
+	hi = (bytes + bytes_step) * 8 / t0;
+	if (bps + bps_step < lo * 0.999 || bps - bps_step > hi * 1.001)
+		found_warn(f, WARN_MISMATCH, "%.4g bit/s is not %.4g bytes in %.4g s", bps, bytes,
+			   seconds);
+}
+
+/* ---- into the model ---- */
+
+const char *format_found_kind(const struct format_found *f)
+{
+	return f->kind;
+}
+
+static const char *params(const struct format_found *f, struct model_run *r, uint64_t offset)
+{
+	struct buf b = {0};
+	struct jw w = jw_init(&b);
+	const char *s;
+
+	jw_obj(&w, NULL);
+	jw_str(&w, "kind", f->kind);
+	if (f->tool[0])
+		jw_str(&w, "tool", f->tool);
+	if (f->version[0])
+		jw_str(&w, "version", f->version);
+	if (f->title)
+		jw_str(&w, "title", f->title);
+	jw_u64(&w, "from", f->from + offset);
+	jw_u64(&w, "to", f->to + offset);
+	jw_u64(&w, "line", f->line);
+	for (size_t i = 0; i < f->n_param; i++)
+		jw_str(&w, f->param[i].key, f->param[i].value);
+	jw_end_obj(&w);
+	s = b.failed ? NULL : model_run_str(r, b.data);
+	buf_fini(&b);
+	return s;
+}
+
+static int add_figs(const struct format_found *f, struct model_run *r, uint32_t part)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < f->n_fig && rc >= 0; i++) {
+		const struct found_fig *g = &f->fig[i];
+		const struct model_metric *m = model_metric(g->metric);
+		struct model_summary s = {.part = part, .dims = g->dims, .stat = g->stat};
+
+		s.metric = m ? m : model_run_metric(r, g->metric, g->unit, MODEL_F64);
+		if (!s.metric)
+			return -ENOMEM;
+		s.state = g->state;
+		s.prov = g->prov;
+		s.value = g->state == MODEL_KNOWN ? g->value : 0;
+		s.resolution = g->resolution;
+		rc = model_add_summary(r, &s);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Rows of one flow, direction and view are one frame on an axis of its own: what was printed for
+ * several flows was not read at one instant. */
+struct series {
+	int flow, dir, view;
+	uint32_t axis;
+};
+
+static int add_series(const struct format_found *f, struct model_run *r, uint32_t part,
+		      uint32_t clock, const struct found_row *row, struct series *s)
+{
+	const struct model_metric *m[FOUND_COLS];
+	struct model_dims d = found_dims(row->dir, row->view, row->flow);
+	int axis = model_add_axis(r, part, clock), rc;
+
+	if (axis < 0)
+		return axis;
+	for (size_t i = 0; i < f->n_col; i++) {
+		m[i] = model_metric(f->col[i]);
+		m[i] = m[i] ? m[i] : model_run_metric(r, f->col[i], UNIT_NONE, MODEL_F64);
+		if (!m[i])
+			return -ENOMEM;
+	}
+	rc = model_add_frame(r, (uint32_t)axis, &d, m, f->n_col);
+	*s = (struct series){row->flow, row->dir, row->view, (uint32_t)axis};
+	return rc < 0 ? rc : 0;
+}
+
+static int append(const struct format_found *f, struct model_run *r, const struct found_row *row,
+		  uint32_t axis)
+{
+	union model_value v[FOUND_COLS];
+	struct model_row mr = {.v = v};
+	struct model_tick t = {.axis = axis, .t0 = row->t0, .t1 = row->t1, .flags = row->flags};
+	int rc;
+
+	mr.frame = r->axes[axis]->frames[0];
+	for (size_t i = 0; i < f->n_col; i++) {
+		const struct model_metric *m = r->frames[mr.frame]->cols[i].metric;
+
+		if (!isfinite(row->v[i]) || fabs(row->v[i]) > 9e18)
+			continue;
+		if (m->type == MODEL_F64)
+			v[i].f = row->v[i];
+		else if (m->type == MODEL_I64)
+			v[i].i = llround(row->v[i]);
+		else
+			v[i].u = row->v[i] > 0 ? (uint64_t)llround(row->v[i]) : 0;
+		mr.valid |= UINT64_C(1) << i;
+	}
+	t.rows = &mr;
+	t.n_rows = 1;
+	rc = model_append(r, &t);
+	return rc == -ENOSPC ? 0 : rc;
+}
+
+#define SERIES_MAX 1024
+static int add_rows(const struct format_found *f, struct model_run *r, uint32_t part)
+{
+	struct series *s = f->n_row ? calloc(SERIES_MAX, sizeof(*s)) : NULL;
+	int clock = r->n_clocks ? 0 : model_add_clock(r, MODEL_NEAR, CLOCK_KIND_VIRTUAL), rc = 0;
+	size_t n = 0, last = 0;
+
+	if ((f->n_row && !s) || clock < 0)
+		rc = -ENOMEM;
+	for (size_t i = 0; i < f->n_row && rc >= 0; i++) {
+		const struct found_row *row = &f->row[i];
+		size_t k = 0, at = last;
+
+		for (; k < n; k++, at = (at + 1) % n)
+			if (s[at].flow == row->flow && s[at].dir == row->dir &&
+			    s[at].view == row->view)
+				break;
+		if (k == n) {
+			if (n == SERIES_MAX)
+				continue;
+			at = n;
+			rc = add_series(f, r, part, (uint32_t)clock, row, &s[n]);
+			n += rc >= 0;
+		}
+		rc = rc < 0 ? rc : append(f, r, row, s[at].axis);
+		last = at;
+	}
+	free(s);
+	return rc;
+}
+
+static int64_t end_of(const struct format_found *f)
+{
+	int64_t t1 = 0;
+
+	for (size_t i = 0; i < f->n_row; i++)
+		t1 = f->row[i].t1 > t1 ? f->row[i].t1 : t1;
+	for (size_t i = 0; i < f->n_fig; i++)
+		if (!strcmp(f->fig[i].metric, "duration") && f->fig[i].value < 1e9 &&
+		    f->fig[i].value * 1e9 > (double)t1)
+			t1 = (int64_t)llround(f->fig[i].value * 1e9);
+	return t1;
+}
+
+int format_found_add(const struct format_found *f, struct model_run *r)
+{
+	int part = model_add_part(r, PART_REPORT, MODEL_NO_PART, f->kind, 0), rc;
+
+	if (part < 0)
+		return part;
+	r->parts[part].params = params(f, r, 0);
+	rc = add_figs(f, r, (uint32_t)part);
+	rc = rc < 0 ? rc : add_rows(f, r, (uint32_t)part);
+	for (size_t i = 0; i < f->n_warn && rc >= 0; i++) {
+		struct buf b = {0};
+
+		safe_put(&b, f->warn[i].text, strlen(f->warn[i].text));
+		rc = model_add_event(r, (uint32_t)part, f->warn[i].code, NULL, MODEL_NO_TIME,
+				     b.data ? b.data : "");
+		rc = rc == -ENOSPC ? 0 : rc;
+		buf_fini(&b);
+	}
+	model_end_part(r, (uint32_t)part, end_of(f),
+		       f->partial ? OUTCOME_PARTIAL : OUTCOME_COMPLETE);
+	return rc < 0 ? rc : part;
+}
+
+struct model_run *format_found_run(const struct format_found *f, const uint8_t rnd[10])
+{
+	struct model_run *r = model_run_new(f->what, MODEL_NO_TIME, rnd);
+
+	if (!r)
+		return NULL;
+	r->protocol = model_run_str(r, f->protocol);
+	r->title = model_run_str(r, f->title);
+	r->outcome = f->partial ? OUTCOME_PARTIAL : OUTCOME_COMPLETE;
+	r->source.tool = f->tool[0] ? model_run_str(r, f->tool) : NULL;
+	r->source.version = f->version[0] ? model_run_str(r, f->version) : NULL;
+	r->source.span_from = (int64_t)f->from;
+	r->source.span_to = (int64_t)f->to;
+	r->source.line = (int64_t)f->line;
+	if (format_found_add(f, r) < 0) {
+		model_run_free(r);
+		return NULL;
+	}
+	return r;
+}

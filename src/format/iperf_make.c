@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows of iperf become figures: sender and receiver apart, streams apart from their sum, a total only
+ * where one was printed or where it follows from all intervals. What cannot be trusted is said.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/iperf.h"
+
+enum { COL_GOODPUT, COL_SENT, COL_BYTES, COL_A, COL_B, COL_C, COL_D, COL_E };
+static const char *const tcp_cols[] = {"goodput",         "throughput.sent", "bytes",
+				       "tcp.retransmits", "tcp.cwnd",        "tcp.rtt"};
+static const char *const udp_cols[] = {"goodput",       "throughput.sent", "bytes",
+				       "udp.jitter",    "udp.lost",        "udp.loss",
+				       "udp.datagrams", "udp.reordered"};
+
+/* Payload rates that Ethernet carries at most, with and without time stamps. */
+static const double line_rates[] = {94.1e6, 94.9e6, 941e6, 949e6, 2353e6, 2373e6, 9414e6, 9490e6};
+
+struct make {
+	struct iperf_acc *a;
+	struct format_found *f;
+	size_t streams[2]; /* of each direction */
+	bool sum;          /* a sum is printed */
+};
+
+/* ---- whose row it is ---- */
+
+static int dir_of(const struct iperf_acc *a, const struct iperf_row *r)
+{
+	if (r->role)
+		return (r->role == 'T') == (r->role_end == 'C') ? MODEL_UP : MODEL_DOWN;
+	if (a->full_duplex || r->star)
+		return r->star == a->client ? MODEL_DOWN : MODEL_UP;
+	if (a->reverse)
+		return MODEL_DOWN;
+	if (a->client)
+		return MODEL_UP;
+	if (!a->server)
+		return -1;
+	/* A server that sends does so because it was asked to. */
+	return r->said == SAID_SENDER && r->bytes > 0 ? MODEL_DOWN : MODEL_UP;
+}
+
+/* A server that is asked to send has no receiver's row, or has retransmits. */
+static bool server_sends(const struct iperf_acc *a)
+{
+	bool sends = false;
+
+	for (size_t i = 0; i < a->n && a->server; i++) {
+		const struct iperf_row *r = &a->row[i];
+
+		if (r->said == SAID_RECEIVER || !isnan(r->jitter))
+			if (!(r->said == SAID_SENDER))
+				return false;
+		sends = sends || (r->said == SAID_SENDER && r->bytes > 0) ||
+			(r->said == SAID_NOTHING && !isnan(r->retr));
+	}
+	return sends;
+}
+
+static int view_of(const struct iperf_acc *a, const struct iperf_row *r, int dir)
+{
+	if (r->said != SAID_NOTHING)
+		return r->said == SAID_SENDER ? MODEL_SENDER : MODEL_RECEIVER;
+	if (!isnan(r->jitter) || !isnan(r->reordered))
+		return MODEL_RECEIVER;
+	if (r->role)
+		return r->role == 'T' ? MODEL_SENDER : MODEL_RECEIVER;
+	if (a->no_view)
+		return -1;
+	if (!isnan(r->writes) || !isnan(r->datagrams) || (!a->udp && !isnan(r->retr)))
+		return MODEL_SENDER;
+	if (a->client && dir >= 0)
+		return dir == MODEL_UP ? MODEL_SENDER : MODEL_RECEIVER;
+	if (a->server && dir >= 0)
+		return dir == MODEL_UP ? MODEL_RECEIVER : MODEL_SENDER;
+	return -1;
+}
+
+static int flow_number(const struct iperf_acc *a, int id)
+{
+	int n = 0;
+
+	if (id < 0)
+		return -1;
+	for (size_t i = 0; i < a->n_flow; i++) {
+		if (a->flow[i].id == id)
+			return n;
+		n += a->flow[i].id >= 0;
+	}
+	return n;
+}
+
+static size_t count_streams(const struct iperf_acc *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_flow; i++)
+		n += a->flow[i].id >= 0 && !a->flow[i].star;
+	return n;
+}
+
+/* ---- one row's figures ---- */
+
+static void put(struct make *m, const char *metric, struct model_dims d, double v, double step)
+{
+	found_fig(m->f, metric, STAT_VALUE, d, v, step);
+}
+
+static void put_rates(struct make *m, const struct iperf_row *r, struct model_dims d, int view)
+{
+	const char *rate = view == MODEL_SENDER ? "throughput.sent" : "goodput";
+
+	if (r->said == SAID_SENDER && r->bytes <= 0 && m->a->server) {
+		found_unknown(m->f, rate, d); /* a server that receives does not know */
+		return;
+	}
+	put(m, "bytes", d, r->bytes, r->bytes_step);
+	if (!isnan(r->bps))
+		put(m, rate, d, r->bps, r->bps_step);
+	else if (r->t1 > r->t0 && !isnan(r->bytes)) {
+		put(m, rate, d, r->bytes * 8 / (r->t1 - r->t0), 0);
+		found_prov(m->f, MODEL_DERIVED);
+	}
+	found_check_rate(m->f, r->bytes, r->bytes_step, r->t1 - r->t0, 2 * r->t_step, r->bps,
+			 r->bps_step);
+}
+
+/* Not even the smallest segments could be that many. */
+static bool bogus_retr(const struct iperf_row *r)
+{
+	return r->retr * 64 > r->bytes && r->retr > 1000;
+}
+
+static void put_tails(struct make *m, const struct iperf_row *r, struct model_dims d, int view)
+{
+	bool udp = m->a->udp;
+
+	if (!udp && !isnan(r->retr) && view != MODEL_RECEIVER) {
+		if (bogus_retr(r))
+			found_unknown(m->f, "tcp.retransmits", d);
+		else
+			put(m, "tcp.retransmits", d, r->retr, 1);
+	}
+	put(m, "tcp.cwnd", d, udp ? UNSET : r->cwnd, 0);
+	put(m, "tcp.rtt", d, r->rtt, 1e-6);
+	found_ext(m->f, "ext.iperf.writes", UNIT_NONE, STAT_VALUE, d, r->writes, 1);
+	found_ext(m->f, "ext.iperf.netpwr", UNIT_NONE, STAT_VALUE, d, r->netpwr, 0);
+	if (view == MODEL_SENDER && udp) {
+		put(m, "udp.datagrams", d, isnan(r->total) ? r->retr : r->total, 1);
+		return; /* a sender's row of iperf3 says no loss that means anything */
+	}
+	put(m, "udp.jitter", d, r->jitter, 1e-6);
+	put(m, "udp.lost", d, r->lost, 1);
+	if (!isnan(r->total)) {
+		found_ext(m->f, "ext.udp.total", UNIT_NONE, STAT_VALUE, d, r->total, 1);
+		put(m, "udp.loss", d, r->total > 0 ? r->lost / r->total : UNSET, 0);
+		if (r->total > 0)
+			found_prov(m->f, MODEL_DERIVED);
+	}
+}
+
+static void put_summary(struct make *m, const struct iperf_row *r)
+{
+	int dir = dir_of(m->a, r), view = view_of(m->a, r, dir);
+	bool both = r->id == IPERF_SUM && m->a->full_duplex;
+	bool total = r->id == IPERF_SUM || (!m->sum && count_streams(m->a) <= 1) ||
+		     (m->a->full_duplex && count_streams(m->a) == 1);
+	struct model_dims d = found_dims(dir, view, total ? -1 : flow_number(m->a, r->id));
+
+	if (both) { /* is no direction's figure */
+		found_ext(m->f, "ext.iperf.both", UNIT_BPS, STAT_VALUE, DIMS_NONE, r->bps,
+			  r->bps_step);
+		return;
+	}
+	put_rates(m, r, d, view);
+	put_tails(m, r, d, view);
+	found_mark(m->f, (uint64_t)(r->bytes > 0 ? r->bytes : 0) ^ (uint64_t)(r->t1 * 1e4));
+}
+
+/* ---- intervals ---- */
+
+static void put_interval(struct make *m, const struct iperf_row *r, bool sum_too)
+{
+	int dir = dir_of(m->a, r), view = view_of(m->a, r, dir);
+	struct found_row *o;
+
+	if (r->t1 <= r->t0 || (r->cut && isnan(r->bytes) && isnan(r->bps)))
+		return;
+	o = found_row(m->f, r->t0, r->t1);
+	if (!o)
+		return;
+	o->dir = m->a->full_duplex && r->id == IPERF_SUM ? -1 : dir;
+	o->view = view;
+	o->flow = r->id == IPERF_SUM || !sum_too ? -1 : flow_number(m->a, r->id);
+	o->flags = r->omitted ? ROW_OMITTED : 0;
+	o->v[view == MODEL_SENDER ? COL_SENT : COL_GOODPUT] =
+		!isnan(r->bps) ? r->bps : r->bytes * 8 / (r->t1 - r->t0);
+	o->v[COL_BYTES] = r->bytes;
+	if (m->a->udp) {
+		o->v[COL_A] = r->jitter;
+		o->v[COL_B] = r->lost;
+		o->v[COL_C] = r->total > 0 ? r->lost / r->total : UNSET;
+		o->v[COL_D] = !isnan(r->total) ? r->total : r->retr;
+		o->v[COL_E] = r->reordered;
+	} else {
+		o->v[COL_A] = bogus_retr(r) ? UNSET : r->retr;
+		o->v[COL_B] = r->cwnd;
+		o->v[COL_C] = r->rtt;
+	}
+}
+
+/* Rows that carry the whole: the sum's where there is one, else those of the only stream. */
+static bool is_total(const struct make *m, const struct iperf_row *r)
+{
+	return isnan(r->reordered) && !r->star &&
+	       (count_streams(m->a) > 1 ? r->id == IPERF_SUM : r->id != IPERF_SUM);
+}
+
+struct span {
+	double bytes, seconds, retr, lost, total, first, last, step;
+	double *rate;                       /* of the whole's intervals, as printed */
+	size_t n, zero, run, longest, tail; /* tail: zeros at the end */
+	bool odd;                           /* an interval of almost no length */
+};
+
+static bool counts(const struct make *m, const struct iperf_row *r)
+{
+	return is_total(m, r) && !r->summary && !r->omitted && r->said == SAID_NOTHING;
+}
+
+static void add_span(struct span *s, const struct iperf_row *r)
+{
+	double t = r->t1 - r->t0, rate = !isnan(r->bps) ? r->bps : r->bytes * 8 / t;
+
+	if (!(t > 0) || t < 0.1) {
+		s->odd = true;
+		if (!(t > 0))
+			return;
+	}
+	if (isnan(rate))
+		return;
+	s->first = s->seconds > 0 ? s->first : r->t0;
+	s->last = r->t1;
+	s->bytes += !isnan(r->bytes) ? r->bytes : r->bps * t / 8;
+	s->seconds += t;
+	s->retr += r->retr;
+	s->lost += r->lost;
+	s->total += r->total;
+	if (t < 0.1)
+		return;
+	s->rate[s->n++] = rate;
+	s->run = rate > 0 ? 0 : s->run + 1;
+	s->zero += rate <= 0;
+	s->longest = s->run > s->longest ? s->run : s->longest;
+	s->tail = s->run;
+}
+
+/* No result was printed: what the intervals say, marked as such. */
+static void derive(struct make *m, const struct span *s)
+{
+	const struct iperf_row *one = NULL;
+	int dir, view;
+	struct model_dims d;
+
+	for (size_t i = 0; i < m->a->n && !one; i++)
+		one = counts(m, &m->a->row[i]) ? &m->a->row[i] : NULL;
+	if (!one || !(s->seconds > 0))
+		return;
+	dir = dir_of(m->a, one);
+	view = view_of(m->a, one, dir);
+	d = found_dims(dir, view, -1);
+	m->f->partial = true;
+	put(m, view == MODEL_SENDER ? "throughput.sent" : "goodput", d, s->bytes * 8 / s->seconds,
+	    0);
+	found_prov(m->f, MODEL_PARTIAL);
+	put(m, "bytes", d, s->bytes, 0);
+	found_prov(m->f, MODEL_PARTIAL);
+	put(m, "duration", DIMS_NONE, s->seconds, 0);
+	found_prov(m->f, MODEL_PARTIAL);
+	if (!m->a->udp && !isnan(s->retr) && !bogus_retr(one)) {
+		put(m, "tcp.retransmits", d, s->retr, 1);
+		found_prov(m->f, MODEL_PARTIAL);
+	}
+	if (s->total > 0) {
+		put(m, "udp.lost", d, s->lost, 1);
+		found_prov(m->f, MODEL_PARTIAL);
+		put(m, "udp.loss", d, s->lost / s->total, 0);
+		found_prov(m->f, MODEL_PARTIAL);
+	}
+	found_warn(m->f, WARN_TRUNCATED, "no result was printed; derived from %zu interval%s", s->n,
+		   s->n == 1 ? "" : "s");
+}
+
+/* ---- what is said about it ---- */
+
+static double mean(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return n ? sum / (double)n : 0;
+}
+
+static void judge_series(struct make *m, const struct span *s)
+{
+	struct model_change c;
+	double a, b;
+
+	if (s->zero)
+		found_warn(m->f, WARN_STALL, "%zu of %zu intervals, at most %zu in a row%s",
+			   s->zero, s->n, s->longest,
+			   s->tail == s->zero && s->zero < s->n
+				   ? ", all at the end: as when a file ran out"
+				   : "");
+	if (s->odd)
+		found_warn(m->f, WARN_STUB, "the last one");
+	if (s->n < 8 || s->n > 10000)
+		return;
+	c = model_pettitt(s->rate, s->n, 0.05);
+	a = mean(s->rate, c.at);
+	b = mean(s->rate + c.at, s->n - c.at);
+	if (c.at >= 2 && s->n - c.at >= 2 && (c.found || c.p < 0.2) &&
+	    fmax(a, b) > 1.25 * fmin(a, b))
+		found_warn(m->f, WARN_NONSTATIONARY,
+			   "%.3g Mbit/s in the first %zu intervals, then %.3g", a / 1e6, c.at,
+			   b / 1e6);
+}
+
+static double figure(const struct format_found *f, const char *metric, int view)
+{
+	for (size_t i = 0; i < f->n_fig; i++) {
+		const struct found_fig *g = &f->fig[i];
+
+		if (!strcmp(g->metric, metric) && g->state == MODEL_KNOWN &&
+		    !(g->dims.has >> DIM_FLOW & 1) &&
+		    (view < 0 || ((g->dims.has >> DIM_VIEW & 1) && g->dims.v[DIM_VIEW] == view)))
+			return g->value;
+	}
+	return NAN;
+}
+
+static void judge_line(struct make *m)
+{
+	double sent = figure(m->f, "throughput.sent", -1), got = figure(m->f, "goodput", -1);
+
+	for (size_t i = 0; i < ARRAY_LEN(line_rates); i++) {
+		double r = line_rates[i];
+
+		if (m->a->udp || isnan(got) || found_warned(m->f, WARN_LINE_RATE))
+			return;
+		if ((isnan(sent) || fabs(sent / r - 1) < 0.015) && fabs(got / r - 1) < 0.015)
+			found_warn(m->f, WARN_LINE_RATE, "%.4g Mbit/s", r / 1e6);
+	}
+}
+
+static void judge_ends(struct make *m, double seconds)
+{
+	bool sent = !isnan(figure(m->f, "throughput.sent", MODEL_SENDER));
+	bool got = !isnan(figure(m->f, "goodput", MODEL_RECEIVER));
+	bool none = !isnan(figure(m->f, "goodput", -1)) && !got;
+
+	if (sent && !got)
+		found_warn(m->f, WARN_SENDER_ONLY, "what arrived is not in the report");
+	if (none)
+		found_warn(m->f, WARN_MISSING_SIDE, "whose figures these are is not said");
+	if (seconds > 0 && seconds < 0.995)
+		found_warn(m->f, WARN_SHORT_RUN, "%.3g s", seconds);
+	if (!isnan(m->a->rate_told) && (m->a->rate_told > 0 || m->a->udp))
+		found_warn(m->f, WARN_RATE_LIMITED, "-b %.4g Mbit/s", m->a->rate_told / 1e6);
+	if (m->a->cpu_local > 0.95 || m->a->cpu_remote > 0.95)
+		found_warn(m->f, WARN_CPU_BOUND, "%.0f %% here, %.0f %% there",
+			   m->a->cpu_local * 100, m->a->cpu_remote * 100);
+	if (m->a->cut && !found_warned(m->f, WARN_TRUNCATED))
+		found_warn(m->f, WARN_TRUNCATED, "the last row is not whole");
+}
+
+/* ---- all of it ---- */
+
+/* The sum is what its rows add up to, where all of them are there. */
+static void check_sum(struct make *m, const struct iperf_row *sum)
+{
+	double bytes = 0, step = sum->bytes_step, bps = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->a->n; i++) {
+		const struct iperf_row *r = &m->a->row[i];
+
+		if (r->id < 0 || !r->summary || r->said != sum->said || r->role != sum->role ||
+		    !isnan(r->reordered))
+			continue;
+		n++;
+		bytes += r->bytes;
+		step += r->bytes_step;
+		bps += r->bps;
+	}
+	if (n < 2 || n != count_streams(m->a) || isnan(bytes) || isnan(sum->bytes) ||
+	    m->a->n_conn > n)
+		return;
+	if (fabs(bytes - sum->bytes) > step * 1.01 && fabs(bps - sum->bps) > 0.02 * sum->bps)
+		found_warn(m->f, WARN_MISMATCH, "the sum is %.4g bytes, its rows are %.4g",
+			   sum->bytes, bytes);
+}
+
+/*
+ * iperf 2 prints a server's report for each stream, but not their sum: where all are there and none
+ * was cut, it is what they add up to.
+ */
+static void add_up(struct make *m)
+{
+	double bytes = 0, bps = 0, lost = 0, total = 0;
+	struct model_dims d = DIMS_NONE;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->a->n; i++) {
+		const struct iperf_row *r = &m->a->row[i];
+
+		if (r->said != SAID_RECEIVER || r->id < 0 || !r->summary || r->cut)
+			continue;
+		d = found_dims(dir_of(m->a, r), MODEL_RECEIVER, -1);
+		bytes += r->bytes;
+		bps += r->bps;
+		lost += r->lost;
+		total += r->total;
+		n++;
+	}
+	if (m->a->gen != 2 || n < 2 || n != count_streams(m->a) || n < m->a->n_conn ||
+	    !isnan(figure(m->f, "goodput", MODEL_RECEIVER)))
+		return;
+	put(m, "bytes", d, bytes, 0);
+	found_prov(m->f, MODEL_DERIVED);
+	put(m, "goodput", d, bps, 0);
+	found_prov(m->f, MODEL_DERIVED);
+	put(m, "udp.lost", d, lost, 1);
+	found_prov(m->f, MODEL_DERIVED);
+	found_ext(m->f, "ext.udp.total", UNIT_NONE, STAT_VALUE, d, total, 1);
+	found_prov(m->f, MODEL_DERIVED);
+	put(m, "udp.loss", d, total > 0 ? lost / total : UNSET, 0);
+	if (total > 0)
+		found_prov(m->f, MODEL_DERIVED);
+}
+
+/* Several streams, but no sum: it was cut off. */
+static void check_total(struct make *m)
+{
+	bool any[2] = {false, false}, sum[2] = {false, false}, whole = m->f->n_fig > 0;
+
+	for (size_t i = 0; i < m->a->n; i++) {
+		const struct iperf_row *r = &m->a->row[i];
+		int k = r->role == 'R';
+
+		if (r->summary && isnan(r->reordered)) {
+			any[k] = any[k] || r->id >= 0;
+			sum[k] = sum[k] || r->id == IPERF_SUM;
+		}
+	}
+	for (int k = 0; k < 2; k++) {
+		if (!any[k] || sum[k] || m->streams[k] < 2 || !whole)
+			continue;
+		found_unknown(m->f, "goodput",
+			      found_dims(k              ? MODEL_DOWN
+					 : m->a->client ? MODEL_UP
+							: -1,
+					 MODEL_RECEIVER, -1));
+		m->f->partial = true;
+		found_warn(m->f, WARN_TRUNCATED, "the sum of %zu streams is missing",
+			   m->streams[k]);
+	}
+}
+
+static void put_rest(struct make *m, double seconds)
+{
+	const struct iperf_acc *a = m->a;
+	struct model_dims s = found_dims(a->client ? MODEL_UP : -1, MODEL_SENDER, -1);
+
+	if (seconds > 0 && isnan(figure(m->f, "duration", -1)))
+		put(m, "duration", DIMS_NONE, seconds, 0);
+	if (!isnan(a->sent))
+		put(m, "udp.datagrams", s, a->sent, 1);
+	if (count_streams(a) > 1)
+		put(m, "flows", DIMS_NONE, (double)count_streams(a), 1);
+	found_ext(m->f, "ext.tcp.connect", UNIT_SECOND, STAT_VALUE, DIMS_NONE, a->connect_s, 1e-5);
+	found_ext(m->f, "ext.iperf.window", UNIT_BYTE, STAT_VALUE, DIMS_NONE, a->window, 0);
+	put(m, "cpu.total", model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR), a->cpu_local, 1e-3);
+	put(m, "cpu.total", model_dims_with(DIMS_NONE, DIM_END, MODEL_FAR), a->cpu_remote, 1e-3);
+	if (!isnan(a->window_asked))
+		found_warn(m->f, WARN_WINDOW_SHORT, "%.0f KiB of %.0f", a->window / 1024,
+			   a->window_asked / 1024);
+	found_param(m->f, "role", "%s", a->client ? "client" : a->server ? "server" : "unknown");
+}
+
+static void scan(struct make *m, struct span *s, double *seconds)
+{
+	for (size_t i = 0; i < m->a->n; i++) {
+		const struct iperf_row *r = &m->a->row[i];
+		bool lone = r->summary && r->said == SAID_NOTHING && r->cut;
+
+		if (!isnan(r->reordered)) {
+			if (r->t0 <= 0 && m->f->n_fig)
+				put(m, "udp.reordered",
+				    found_dims(dir_of(m->a, r), MODEL_RECEIVER,
+					       count_streams(m->a) > 1 ? flow_number(m->a, r->id)
+								       : -1),
+				    r->reordered, 1);
+			continue;
+		}
+		if (r->summary && !lone) {
+			put_summary(m, r);
+			*seconds = fmax(*seconds, r->t1 - r->t0);
+			if (r->id == IPERF_SUM)
+				check_sum(m, r);
+		} else {
+			put_interval(m, r, count_streams(m->a) > 1);
+		}
+		if (counts(m, r))
+			add_span(s, r);
+	}
+}
+
+/* Only intervals count that are not the one row of iperf 2 over all of its cut run. */
+static void unmark_first(struct iperf_acc *a)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (a->gen == 2 && a->row[i].summary && a->row[i].cut && isnan(a->row[i].bps))
+			a->row[i].summary = false;
+}
+
+static void reordered_rows(struct make *m)
+{
+	for (size_t i = 0; i < m->a->n; i++) {
+		const struct iperf_row *r = &m->a->row[i];
+
+		for (size_t k = m->f->n_row; !isnan(r->reordered) && k-- > 0;)
+			if (m->f->row[k].t0 == llround(r->t0 * 1e9) &&
+			    m->f->row[k].t1 == llround(r->t1 * 1e9)) {
+				m->f->row[k].v[COL_E] = r->reordered;
+				break;
+			} else if (m->f->n_row - k > 8) {
+				break;
+			}
+	}
+}
+
+void iperf_make(struct iperf_acc *a, struct format_found *f)
+{
+	struct make m = {.a = a, .f = f};
+	struct span s = {.rate = calloc(a->n + 1, sizeof(double))};
+	double seconds = 0;
+
+	if (!s.rate) {
+		f->failed = true;
+		return;
+	}
+	f->what = a->udp ? "udp" : "tcp";
+	f->protocol = a->gen == 2 ? "iperf2" : "iperf3";
+	memcpy(f->tool, a->gen == 2 ? "iperf" : "iperf3", a->gen == 2 ? 6 : 7);
+	f->n_col = a->udp ? ARRAY_LEN(udp_cols) : ARRAY_LEN(tcp_cols);
+	memcpy(f->col, a->udp ? udp_cols : tcp_cols, f->n_col * sizeof(*f->col));
+	a->reverse = a->reverse || (server_sends(a) && a->gen == 3);
+	unmark_first(a);
+	for (size_t i = 0; i < a->n; i++)
+		m.sum = m.sum || (a->row[i].id == IPERF_SUM && a->row[i].summary);
+	for (size_t i = 0; i < a->n_flow; i++) {
+		a->full_duplex = a->full_duplex || a->flow[i].star;
+		m.streams[a->flow[i].role == 'R'] += a->flow[i].id >= 0;
+	}
+	scan(&m, &s, &seconds);
+	reordered_rows(&m);
+	if (!a->finals || !f->n_fig)
+		derive(&m, &s);
+	add_up(&m);
+	check_total(&m);
+	put_rest(&m, seconds);
+	judge_series(&m, &s);
+	judge_line(&m);
+	judge_ends(&m, seconds);
+	for (size_t i = 0; i < a->n_conn; i++)
+		found_mark(f, a->conn[i].lport * 65536ul + a->conn[i].rport);
+	if (!a->n_conn && f->n_row < 3)
+		f->mark = 0; /* too little to tell a second paste by */
+	free(s.rate);
+}

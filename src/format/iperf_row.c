@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One row of iperf 2 or iperf3: stream, interval, bytes, rate, and a tail that differs by version,
+ * protocol and role. The tail is told by its shape alone, since headers are lost and lines are glued.
+ */
+#include <string.h>
+
+#include "format/iperf.h"
+
+/* 0 also where there is none: clones print no stream. */
+static size_t read_id(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	double c[MATCH_CAPS];
+	size_t e;
+
+	r->id = IPERF_NONE;
+	if ((e = match(l, i, "[ # ]", c)) && c[0] < 1e6) {
+		r->id = (int)c[0];
+	} else if ((e = match(l, i, "[ * # ]", c)) && c[0] < 1e6) {
+		r->id = (int)c[0];
+		r->star = true;
+	} else if ((e = match(l, i, "[ SUM ( - # ) ]", c))) {
+		r->id = IPERF_SUM;
+	} else {
+		return 0;
+	}
+	if (match(l, e, "[ TX-C|TX-S|RX-C|RX-S ]", c)) {
+		r->role = *lex_text(l, e + 1);
+		r->role_end = lex_text(l, e + 1)[3];
+		e += 3;
+	}
+	return e;
+}
+
+/* The number before a unit that was cut off at the text's end: "2.78 MByt". */
+static bool cut_unit(const struct lex *l, size_t i)
+{
+	return i + 2 >= l->n && lex_num(l, i);
+}
+
+static size_t read_amounts(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	double c[MATCH_CAPS];
+	size_t e = match(l, i, "# %B", c);
+
+	if (e) {
+		r->bytes = c[0] * c[1];
+		r->bytes_step = found_resolution(&l->tok[i], c[1]);
+		i = e;
+	}
+	e = match(l, i, "# %R", c);
+	if (e) {
+		r->bps = c[0] * c[1];
+		r->bps_step = found_resolution(&l->tok[i], c[1]);
+		return e;
+	}
+	r->cut = i >= l->n || cut_unit(l, i);
+	if (!r->cut)
+		return 0;
+	/* "MByt" can only be bytes of mega. */
+	if (isnan(r->bytes) && i + 1 < l->n && l->tok[i + 1].len >= 2 &&
+	    lex_text(l, i + 1)[1] == 'B') {
+		char unit[8] = {*lex_text(l, i + 1), 'B', 0};
+
+		r->bytes = l->tok[i].num * match_bytes_unit(unit, 2);
+		r->bytes_step = found_resolution(&l->tok[i], match_bytes_unit(unit, 2));
+	}
+	return l->n;
+}
+
+static size_t udp_tail(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	double c[MATCH_CAPS];
+	size_t e = match(l, i, "# ms -# / -#", c), k;
+
+	if (!e)
+		return 0;
+	r->jitter = c[0] / 1e3;
+	r->lost = c[1];
+	r->total = c[2];
+	k = match(l, e, "\\( -# % \\)", c);
+	if (!k)
+		k = match(l, e, "\\( (-) %w % \\)", c); /* nan */
+	if (!k && lex_is(l, e, "(") && e + 4 > l->n)
+		k = l->n;
+	e = k ? k : e;
+	k = match(l, e, "-# / -# / -# / -# ms (-# pps)", c); /* latency of iperf 2 -e */
+	if (k) {
+		r->rtt = NAN;
+		r->pps = c[4];
+		e = k;
+		k = match(l, e, "-# / -# ( \\( # \\) ) (pkts)", c);
+		e = k ? k : e;
+	}
+	return e;
+}
+
+/* iperf 2 -e: "5350/0 89 pps", "112505/0 0 -1K/1346(12) us 182579.69" */
+static size_t enhanced_tail(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	double c[MATCH_CAPS];
+	size_t e = match(l, i, "# / #", c), k;
+
+	if (!e)
+		return 0;
+	r->writes = c[0];
+	if ((k = match(l, e, "# pps", c))) {
+		r->pps = c[0];
+		return k;
+	}
+	if (!(k = match(l, e, "-#", c)) || lex_line(l, e))
+		return e;
+	r->retr = c[0];
+	e = k;
+	k = match(l, e, "-# K ( / # ( \\( # \\) ) ( us ) )", c);
+	if (k) {
+		r->cwnd = c[0] > 0 ? c[0] * 1024 : UNSET;
+		r->rtt = c[1] / 1e6;
+		e = k;
+	}
+	if (k && lex_num(l, e) && !lex_line(l, e)) {
+		r->netpwr = l->tok[e].num;
+		e++;
+	}
+	return e;
+}
+
+/* A number on a new line belongs to the row only when what follows says so. */
+static bool belongs(const struct lex *l, size_t i)
+{
+	double c[MATCH_CAPS];
+
+	return !lex_line(l, i) || lex_is(l, i + 1, "sender") || lex_is(l, i + 1, "receiver") ||
+	       match(l, i + 1, "# %B", c) || (lex_is(l, i + 1, "[") && lex_line(l, i + 1)) ||
+	       lex_is(l, i + 1, "(");
+}
+
+/* iperf3: retransmits and window, or datagrams; which of them the header says. */
+static size_t plain_tail(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	double c[MATCH_CAPS];
+	size_t e;
+
+	if (!lex_num(l, i) || l->tok[i].decimals || !belongs(l, i) || lex_is(l, i + 1, "-") ||
+	    lex_is(l, i + 1, ":") || lex_is(l, i + 1, "/"))
+		return 0;
+	r->retr = l->tok[i].num;
+	e = match(l, i + 1, "# %B", c);
+	if (e && !match(l, i + 1, "# %B # %R", c)) {
+		r->cwnd = c[0] > 0 ? c[0] * c[1] : UNSET;
+		return e;
+	}
+	return i + 1;
+}
+
+static size_t said(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	double c[MATCH_CAPS];
+
+	if (lex_is(l, i, "sender") || lex_is(l, i, "receiver")) {
+		r->said = lex_is(l, i, "sender") ? SAID_SENDER : SAID_RECEIVER;
+		return i + 1;
+	}
+	if (match(l, i, "\\( omitted \\)", c)) {
+		r->omitted = true;
+		return i + 3;
+	}
+	return i;
+}
+
+static size_t read_tail(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	size_t e = udp_tail(l, i, r);
+
+	if (!e)
+		e = enhanced_tail(l, i, r);
+	if (!e)
+		e = plain_tail(l, i, r);
+	return said(l, e ? e : i, r);
+}
+
+size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	double c[MATCH_CAPS];
+	size_t e;
+
+	*r = (struct iperf_row){.bytes = NAN, .bps = NAN, .retr = NAN, .cwnd = NAN, .rtt = NAN};
+	r->jitter = r->lost = r->total = r->datagrams = r->writes = r->netpwr = NAN;
+	r->reordered = r->pps = NAN;
+	e = read_id(l, i, r);
+	if (!e && !lex_num(l, i))
+		return 0;
+	i = e ? e : i;
+	if (!match(l, i, "# - # sec|secs|s", c) || c[1] < c[0] || c[1] > 1e8)
+		return 0;
+	r->t0 = c[0];
+	r->t1 = c[1];
+	r->t_decimals = l->tok[i].decimals;
+	r->t_step = found_resolution(&l->tok[i + 2], 1);
+	i += 4;
+	if ((e = match(l, i, "# datagrams received", c)) && lex_starts(l, e, "out-of-order")) {
+		r->reordered = c[0];
+		return e + 1;
+	}
+	e = read_amounts(l, i, r);
+	return e && !r->cut ? read_tail(l, e, r) : e;
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The text around the rows of iperf 2 and iperf3: who is client, which protocol, where one report
+ * ends and the next begins. Phrases are rows of a table; a report ends where a phrase or a row cannot
+ * belong to it any more, or after so much text that says nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/iperf.h"
+
+#define GAP      300 /* tokens without meaning inside a report */
+#define ROWS_MAX (1u << 20)
+
+enum phrase_effect {
+	STARTS_CLIENT,
+	STARTS_SERVER,
+	IS_CLIENT,
+	IS_SERVER,
+	REVERSE,
+	ENDS,
+	SAYS_SENT,
+	SAYS_RECEIVED,
+	IS_UDP,
+	IS_TCP,
+	FULL_DUPLEX,
+	TAKES_CPU,
+	TAKES_WINDOW,
+	TAKES_STREAMS,
+	NOTHING,
+};
+static const struct phrase {
+	const char *pattern;
+	int gen; /* 0 = both */
+	enum phrase_effect effect;
+} phrases[] = {
+	{"Client connecting to", 2, STARTS_CLIENT},
+	{"Server listening on TCP|UDP", 2, STARTS_SERVER},
+	{"Connecting to host", 3, STARTS_CLIENT},
+	{"Server listening on #", 3, STARTS_SERVER},
+	{"Accepted connection from", 3, IS_SERVER},
+	{"Reverse mode , remote host", 3, REVERSE},
+	{"mode = tcp-client", 2, STARTS_CLIENT},
+	{"mode = tcp-server", 2, STARTS_SERVER},
+	{"mode = udp-client", 2, STARTS_CLIENT},
+	{"mode = udp-server", 2, STARTS_SERVER},
+	{"iperf Done .", 3, ENDS},
+	{"iperf exit", 2, ENDS},
+	{"^ Sent ^", 3, SAYS_SENT},
+	{"^ Received ^", 3, SAYS_RECEIVED},
+	{"UDP port #", 2, IS_UDP},
+	{"TCP port #", 2, IS_TCP},
+	{"protocol : UDP", 3, IS_UDP},
+	{"protocol : TCP", 3, IS_TCP},
+	{"Total Datagrams", 0, IS_UDP},
+	{"Lost/Total Datagrams", 0, IS_UDP},
+	{"Bandwidth|Bitrate Retr|Retransmits", 3, IS_TCP},
+	{"\\( full-duplex \\)", 2, FULL_DUPLEX},
+	{"local/sender # % \\( # % u / # % s \\) , remote/receiver # %", 3, TAKES_CPU},
+	{"local/receiver # % \\( # % u / # % s \\) , remote/sender # %", 3, TAKES_CPU},
+	{"TCP window size : # %B ( \\( WARNING : requested # %B )", 2, TAKES_WINDOW},
+	{"UDP buffer size : # %B ( \\( WARNING : requested # %B )", 2, TAKES_WINDOW},
+	{"# streams ,", 3, TAKES_STREAMS},
+	{"Interval Transfer", 0, NOTHING},
+	{"Sending # byte datagrams", 2, NOTHING},
+	{"Receiving # byte datagrams", 2, NOTHING},
+	{"Write buffer size", 2, NOTHING},
+	{"- - - -", 0, NOTHING},
+};
+
+/* A phrase that begins with this token; NULL when there is none. */
+static const struct phrase *phrase(const struct lex *l, size_t i, int gen, double *cap, size_t *end)
+{
+	for (size_t k = 0; k < ARRAY_LEN(phrases); k++) {
+		const struct phrase *p = &phrases[k];
+
+		if ((p->gen && p->gen != gen) ||
+		    (*p->pattern != *lex_text(l, i) && !strchr("#^\\", *p->pattern)))
+			continue;
+		*end = match(l, i, p->pattern, cap);
+		if (*end)
+			return p;
+	}
+	return NULL;
+}
+
+/* ---- commands ---- */
+
+/* "-b 100M" in bit/s. */
+static double told_rate(const struct lex *l, size_t i)
+{
+	double scale = 1;
+
+	if (!lex_num(l, i))
+		return NAN;
+	if (i + 1 < l->n && !(l->tok[i + 1].flags & LEX_SPACE) && l->tok[i + 1].len == 1)
+		switch (*lex_text(l, i + 1) | 32) {
+		case 'k':
+			scale = 1e3;
+			break;
+		case 'm':
+			scale = 1e6;
+			break;
+		case 'g':
+			scale = 1e9;
+			break;
+		}
+	return l->tok[i].num * scale;
+}
+
+/* The options of "iperf3 -c host -R -b 100M" that say what was measured; the index after it. */
+static size_t command(const struct lex *l, size_t i, struct iperf_acc *a)
+{
+	size_t from = i++;
+
+	for (; i < l->n && i - from < 64 && !lex_is(l, i, "["); i++) {
+		bool option =
+			lex_is(l, i, "-") && i + 1 < l->n && !(l->tok[i + 1].flags & LEX_SPACE);
+
+		if (i > from + 1 && (lex_starts(l, i, "iperf") || (lex_line(l, i) && !option)))
+			break;
+		if (!option)
+			continue;
+		i++;
+		a->client = a->client || lex_is(l, i, "c");
+		a->server = a->server || lex_is(l, i, "s");
+		a->udp = a->udp || lex_is(l, i, "u");
+		a->reverse = a->reverse || lex_is(l, i, "R") || lex_is(l, i, "reverse");
+		if (lex_is(l, i, "b"))
+			a->rate_told = told_rate(l, i + 1);
+		else if (lex_starts(l, i, "b") && l->tok[i].len > 1 && isnan(a->rate_told))
+			a->rate_told = 0; /* "-b100M": some rate */
+		if (lex_is(l, i, "P") && lex_num(l, i + 1))
+			a->streams = l->tok[i + 1].num;
+	}
+	a->server = a->server && !a->client;
+	return i;
+}
+
+static bool is_command(const struct lex *l, size_t i, int gen)
+{
+	size_t k = i + 1;
+
+	if (gen == 3 ? !lex_is(l, i, "iperf3")
+		     : !lex_is(l, i, "iperf") && !lex_is(l, i, "iperf.exe"))
+		return false;
+	return lex_is(l, k, "-") && k + 1 < l->n && !(l->tok[k + 1].flags & LEX_SPACE) &&
+	       !lex_line(l, k);
+}
+
+/* ---- bracketed lines that are no rows ---- */
+
+static bool add_conn(struct iperf_acc *a, const struct lex *l, size_t i, size_t *end)
+{
+	double c[MATCH_CAPS];
+	size_t e = match(l, i, "[ # ] local", c), k;
+	struct iperf_conn *n;
+
+	if (!e)
+		return false;
+	for (k = e; k < l->n && k - e < 12 && !lex_is(l, k, "port"); k++)
+		;
+	*end = e;
+	if (!lex_num(l, k + 1) || a->n_conn == IPERF_CONNS)
+		return true;
+	n = &a->conn[a->n_conn++];
+	*n = (struct iperf_conn){.id = (int)fmin(c[0], 1e6), .lport = (unsigned)l->tok[k + 1].num};
+	*end = k + 2;
+	for (e = k + 2; e < l->n && e - k < 16 && !lex_is(l, e, "port") && !lex_is(l, e, "["); e++)
+		;
+	if (lex_is(l, e, "port") && lex_num(l, e + 1)) {
+		n->rport = (unsigned)l->tok[e + 1].num;
+		*end = e + 2;
+	}
+	if (!a->client && !a->server) { /* nothing else says so: the usual port is the server's */
+		a->server = n->lport == 5001 || n->lport == 5201;
+		a->client = !a->server && (n->rport == 5001 || n->rport == 5201);
+	}
+	e = match(l, *end, "\\( ct = # ms \\)", c);
+	if (e) {
+		a->connect_s = c[0] / 1e3;
+		*end = e;
+	}
+	return true;
+}
+
+static size_t bracket(const struct lex *l, size_t i, struct iperf_acc *a)
+{
+	double c[MATCH_CAPS];
+	size_t e;
+
+	if (add_conn(a, l, i, &e))
+		return e;
+	if ((e = match(l, i, "[ # ] Sent # datagrams", c))) {
+		a->sent = (isnan(a->sent) ? 0 : a->sent) + c[1];
+		a->udp = true;
+		return e;
+	}
+	if ((e = match(l, i, "[ SUM ] Sent # datagrams", c))) {
+		a->sent = c[0];
+		return e;
+	}
+	if ((e = match(l, i, "[ # ] Server Report :", c))) {
+		a->next = SAID_RECEIVER;
+		a->next_id = (int)fmin(c[0], 1e6);
+		a->next_remote = true;
+		return e;
+	}
+	if ((e = match(l, i, "[ ID ] ( [ Role ] ) Interval", c)))
+		return e - 1;
+	return 0;
+}
+
+/* ---- where a report ends ---- */
+
+static struct iperf_flow *flow_of(struct iperf_acc *a, const struct iperf_row *r)
+{
+	size_t i = 0;
+
+	while (i < a->n_flow &&
+	       (a->flow[i].id != r->id || a->flow[i].star != r->star || a->flow[i].role != r->role))
+		i++;
+	if (i == IPERF_CONNS)
+		return &a->flow[i - 1];
+	if (i == a->n_flow)
+		a->flow[a->n_flow++] =
+			(struct iperf_flow){.id = r->id, .star = r->star, .role = r->role};
+	return &a->flow[i];
+}
+
+/* A row that cannot belong to the report any more: its stream has one like it, or begins anew. */
+bool iperf_again(struct iperf_acc *a, const struct iperf_row *r)
+{
+	const struct iperf_flow *fl = flow_of(a, r);
+	const typeof(fl->side[0]) *s = &fl->side[r->said];
+
+	if (a->gen == 3) {
+		if (r->said != SAID_NOTHING)
+			return s->n > 0;
+		return r->t0 <= 0 && ((s->n && !s->omitted && s->t1 > 0) || a->finals);
+	}
+	if (!s->n || !s->whole || r->t0 > 0)
+		return r->said == SAID_RECEIVER && s->n && r->t0 <= 0;
+	/* "-i 1 -t 1" prints its one interval and the same as the result; "-i 1" the first of many. */
+	return !(s->n == 1 && fabs(s->t1 - r->t1) <= 0.05 * r->t1 &&
+		 fabs(s->bytes - r->bytes) <= 0.05 * r->bytes);
+}
+
+static bool starts_anew(const struct lex *l, size_t i, const struct iperf_acc *a,
+			const struct phrase *p)
+{
+	double c[MATCH_CAPS];
+
+	if (!a->n)
+		return false;
+	if (p)
+		return p->effect == STARTS_CLIENT || p->effect == STARTS_SERVER ||
+		       (a->gen == 3 && p->effect == IS_SERVER);
+	if (is_command(l, i, a->gen))
+		return true;
+	if (a->gen == 3)
+		return match(l, i, "[ ID ]", c) && a->finals;
+	return match(l, i, "[ # ] local", c) && a->finals;
+}
+
+/* ---- the loop ---- */
+
+static void take_phrase(struct iperf_acc *a, const struct phrase *p, const double *c)
+{
+	switch (p->effect) {
+	case STARTS_CLIENT:
+	case IS_CLIENT:
+		a->client = true;
+		a->server = false;
+		break;
+	case STARTS_SERVER:
+	case IS_SERVER:
+		a->server = !a->client;
+		break;
+	case REVERSE:
+		a->reverse = a->client = true;
+		break;
+	case SAYS_SENT:
+	case SAYS_RECEIVED:
+		a->next = p->effect == SAYS_SENT ? SAID_SENDER : SAID_RECEIVER;
+		a->next_id = IPERF_NONE;
+		break;
+	case IS_UDP:
+		a->udp = true;
+		break;
+	case IS_TCP:
+		a->tcp = true;
+		break;
+	case FULL_DUPLEX:
+		a->full_duplex = true;
+		break;
+	case TAKES_CPU:
+		a->cpu_local = c[0] / 100;
+		a->cpu_remote = c[3] / 100;
+		break;
+	case TAKES_WINDOW:
+		a->window = c[0] * c[1];
+		a->window_asked = c[2] * c[3];
+		break;
+	case TAKES_STREAMS:
+		a->streams = c[0];
+		break;
+	case ENDS:
+	case NOTHING:
+		break;
+	}
+}
+
+/* iperf 2 does not say so: the row over all of it that comes last is the result. */
+static void note_row(struct iperf_acc *a, struct iperf_row *r)
+{
+	typeof(a->flow[0].side[0]) *s = &flow_of(a, r)->side[r->said];
+	bool first = !s->n;
+
+	r->summary = a->gen == 3 ? r->said != SAID_NOTHING
+				 : r->t0 <= 0 && (first || r->t1 >= s->t1 - r->t_step);
+	if (a->gen == 2 && !first && s->whole && a->row[s->last].summary) {
+		a->row[s->last].summary = false; /* it was the first interval */
+		a->finals--;
+	}
+	a->finals += r->summary;
+	s->n++;
+	s->last = a->n;
+	s->t1 = r->t1;
+	s->bytes = r->bytes;
+	s->omitted = r->omitted;
+	s->whole = r->summary;
+}
+
+void iperf_add_row(struct iperf_acc *a, struct iperf_row *r)
+{
+	if (r->said == SAID_NOTHING && a->next != SAID_NOTHING &&
+	    (a->next_id == IPERF_NONE || a->next_id == r->id)) {
+		r->said = a->next;
+		a->next = SAID_NOTHING;
+	}
+	if (a->n == a->cap) {
+		size_t cap = a->cap ? 2 * a->cap : 32;
+		void *v = cap <= ROWS_MAX ? reallocarray(a->row, cap, sizeof(*a->row)) : NULL;
+
+		if (!v) {
+			a->failed = true;
+			return;
+		}
+		a->row = v;
+		a->cap = cap;
+	}
+	a->udp = a->udp || !isnan(r->jitter);
+	a->cut = a->cut || r->cut;
+	if (isnan(r->reordered))
+		note_row(a, r);
+	a->row[a->n++] = *r;
+}
+
+/* "sender" that a mailer put on a line of its own, away from its row. */
+static bool late_word(const struct lex *l, size_t i, struct iperf_acc *a)
+{
+	struct iperf_row *r = a->n ? &a->row[a->n - 1] : NULL;
+
+	if (!r || r->said != SAID_NOTHING || a->gen != 3 ||
+	    !(lex_is(l, i, "sender") || lex_is(l, i, "receiver")))
+		return false;
+	r->said = lex_is(l, i, "sender") ? SAID_SENDER : SAID_RECEIVER;
+	note_row(a, r);
+	return true;
+}
+
+/* Reads what is at i; its end, 0 = means nothing, SIZE_MAX = belongs to the next report. */
+static size_t item(const struct lex *l, size_t i, struct iperf_acc *a, bool *last)
+{
+	struct iperf_row r;
+	const struct phrase *p;
+	double c[MATCH_CAPS];
+	size_t e;
+
+	if (a->gen == 2 && iperf_csv_sniff(l, i))
+		return SIZE_MAX;
+	e = lex_is(l, i, "[") || (lex_num(l, i) && lex_is(l, i + 1, "-")) ? iperf_row_read(l, i, &r)
+									  : 0;
+	if (e && r.id == IPERF_NONE && a->gen == 3)
+		e = 0;
+	if (e) {
+		struct iperf_row probe = r;
+
+		if (a->next != SAID_NOTHING && (a->next_id == IPERF_NONE || a->next_id == r.id))
+			probe.said = a->next;
+		if (isnan(r.reordered) && iperf_again(a, &probe))
+			return SIZE_MAX;
+		iperf_add_row(a, &r);
+		return e;
+	}
+	p = phrase(l, i, a->gen, c, &e);
+	if (starts_anew(l, i, a, p))
+		return SIZE_MAX;
+	if (p) {
+		take_phrase(a, p, c);
+		*last = p->effect == ENDS;
+		return e;
+	}
+	if (is_command(l, i, a->gen))
+		return command(l, i, a);
+	if (lex_is(l, i, "["))
+		return bracket(l, i, a);
+	return late_word(l, i, a) ? i + 1 : 0;
+}
+
+void iperf_acc_init(struct iperf_acc *a, int gen)
+{
+	memset(a, 0, sizeof(*a));
+	a->gen = gen;
+	a->rate_told = a->streams = a->sent = UNSET;
+	a->cpu_local = a->cpu_remote = a->connect_s = a->window = a->window_asked = UNSET;
+	a->next_id = IPERF_NONE;
+}
+
+size_t iperf_text(const struct lex *l, size_t i, struct format_found *f, int gen)
+{
+	struct iperf_acc a;
+	size_t known = i + 1;
+	bool last = false;
+
+	iperf_acc_init(&a, gen);
+	while (i < l->n && i < known + GAP && !last && !a.failed) {
+		size_t e = item(l, i, &a, &last);
+
+		if (e == SIZE_MAX || (e && !a.n && i > known + 40))
+			break; /* what came long before the first row is not its preamble */
+		i = e ? e : i + 1;
+		known = e ? e : known;
+	}
+	f->failed = f->failed || a.failed;
+	if (a.n)
+		iperf_make(&a, f);
+	free(a.row);
+	return known;
+}
+
+/* ---- where one begins ---- */
+
+/* A row's generation: iperf 2 has one or four digits, or a tail that iperf3 has not. */
+static int row_gen(const struct lex *l, size_t i)
+{
+	struct iperf_row r;
+
+	if (!iperf_row_read(l, i, &r))
+		return 0;
+	if (r.id == IPERF_NONE || r.star || (r.t_decimals != 2 && r.t_decimals != 0) ||
+	    !isnan(r.writes) || !isnan(r.reordered))
+		return 2;
+	return 3;
+}
+
+bool iperf_sniff(const struct lex *l, size_t i, int gen)
+{
+	double c[MATCH_CAPS];
+	size_t e;
+
+	if (is_command(l, i, gen))
+		return true;
+	if (lex_num(l, i))
+		return gen == 2 && lex_is(l, i + 1, "-") && row_gen(l, i) == 2;
+	if (lex_is(l, i, "[")) {
+		if (match(l, i, "[ # ] local", c)) {
+			for (e = i; e < l->n && e < i + 16; e++)
+				if (lex_is(l, e, "connected"))
+					return lex_is(l, e + 1, gen == 2 ? "with" : "to");
+			return false;
+		}
+		if (!match(l, i, "[ ID ]", c))
+			return row_gen(l, i) == gen;
+		for (e = i + 3; e < l->n && e < i + 40; e++)
+			if (lex_is(l, e, "[") && row_gen(l, e))
+				return row_gen(l, e) == gen;
+		return false;
+	}
+	for (size_t k = 0; k < ARRAY_LEN(phrases); k++)
+		if (phrases[k].gen == gen &&
+		    (phrases[k].effect == STARTS_CLIENT || phrases[k].effect == STARTS_SERVER ||
+		     phrases[k].effect == IS_SERVER) &&
+		    match(l, i, phrases[k].pattern, c))
+			return true;
+	return false;
+}

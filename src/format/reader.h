@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the readers of pasted text share: the front that undoes mail and web, the lexer with its
+ * patterns, the report that a reader fills, and the table of readers.
+ */
+#ifndef WEIR_FORMAT_READER_H
+#define WEIR_FORMAT_READER_H
+
+#include <math.h>
+
+#include "format/format.h"
+
+#define UNSET ((double)NAN) /* no value */
+
+/* ---- demail.c: text as it was before mail and web -------------------------- */
+
+struct demail_step { /* from here on, out bytes come from in bytes one by one */
+	uint32_t out, in;
+};
+struct demail_layer {
+	struct buf text;
+	struct demail_step *map;
+	size_t n, cap;
+};
+#define DEMAIL_LAYERS 6
+struct demail {
+	struct demail_layer layer[DEMAIL_LAYERS];
+	size_t n;              /* layers in use */
+	int wide;              /* 0 = bytes, 1 = UTF-16 LE, 2 = BE; kept over blocks */
+	bool quoted_printable; /* kept over blocks */
+	const char *text;      /* the result */
+	size_t len;
+};
+/* Undoes one block (at most 1 GiB). `first` = the text begins here. 0 or -ENOMEM. */
+int demail_run(struct demail *d, const char *raw, size_t n, bool first);
+/* Where in the block that byte of the result came from. */
+size_t demail_offset(const struct demail *d, size_t at);
+void demail_fini(struct demail *d);
+
+/* ---- lex.c: tokens ----------------------------------------------------------- */
+
+enum lex_type { LEX_WORD, LEX_NUM, LEX_PUNCT };
+enum { LEX_LINE = 1, LEX_SPACE = 2 }; /* a line begins before it; a blank or a line */
+struct lex_tok {
+	double num;
+	uint32_t off, len;
+	uint8_t type, flags, decimals;
+};
+struct lex {
+	const char *text;
+	size_t len;
+	struct lex_tok *tok;
+	size_t n, cap;
+	uint8_t kinds[256]; /* of characters */
+};
+int lex_run(struct lex *l, const char *text, size_t n); /* 0 or -ENOMEM */
+void lex_fini(struct lex *l);
+static inline const char *lex_text(const struct lex *l, size_t i)
+{
+	return l->text + l->tok[i].off;
+}
+/* False past the end. Words are compared with their case. */
+bool lex_is(const struct lex *l, size_t i, const char *word);
+bool lex_starts(const struct lex *l, size_t i, const char *prefix);
+static inline bool lex_num(const struct lex *l, size_t i)
+{
+	return i < l->n && l->tok[i].type == LEX_NUM;
+}
+static inline bool lex_line(const struct lex *l, size_t i) /* first of its line; also the end */
+{
+	return i >= l->n || l->tok[i].flags & LEX_LINE;
+}
+
+/* ---- match.c: patterns over tokens -------------------------------------------- */
+
+/*
+ * A pattern is elements with one blank between them; white space and lines of the text do not count.
+ *   word      that token; a|b = one of them; \( \) \# \% as such
+ *   #         a number, captured; -# also with a minus
+ *   %B %R     a unit of bytes, of rate: captures what it is worth in bytes, in bit/s
+ *   %w        any word: captures its index; %t any token
+ *   ( … )     may be absent: its captures are NaN then
+ *   ^         the next token begins a line
+ * Returns the index after it, or 0. cap has room for MATCH_CAPS.
+ */
+#define MATCH_CAPS 16
+size_t match(const struct lex *l, size_t at, const char *pattern, double *cap);
+/* The same; *cut tells that the text ended inside of it. */
+size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *cap, bool *cut);
+/* "KBytes" 1024, "Mbits/sec" 1e6 …; NaN when it is none. */
+double match_bytes_unit(const char *s, size_t n);
+double match_rate_unit(const char *s, size_t n);
+
+/* ---- found.c: the report that a reader fills --------------------------------- */
+
+struct found_fig {
+	const char *metric;
+	enum unit unit; /* of ext.* metrics */
+	enum model_stat stat;
+	struct model_dims dims;
+	enum model_state state;
+	enum model_prov prov;
+	double value, resolution;
+};
+#define FOUND_COLS 8
+struct found_row {
+	int64_t t0, t1; /* ns */
+	unsigned flags; /* enum model_row_flag */
+	int flow, dir, view;
+	double v[FOUND_COLS]; /* NaN = none */
+};
+struct found_warn {
+	enum model_warn_code code;
+	char *text;
+};
+struct format_found {
+	const char *kind;     /* the reader's name */
+	const char *what;     /* kind of run: "tcp", "udp"; else the reader's name */
+	const char *protocol; /* "iperf2"; NULL = none */
+	char tool[32], version[32];
+	uint64_t from, to, line; /* where in the text: bytes, and the line of the first */
+	size_t first, last;      /* tokens of the block */
+	bool partial;            /* cut off */
+	uint64_t mark; /* of its figures and ports: a second paste has the same; 0 = none */
+	struct found_fig *fig;
+	size_t n_fig, cap_fig;
+	const char *col[FOUND_COLS]; /* metrics of the interval rows */
+	size_t n_col;
+	struct found_row *row;
+	size_t n_row, cap_row;
+	struct found_warn *warn;
+	size_t n_warn, cap_warn;
+	struct {
+		char key[16], value[96];
+	} param[8];
+	size_t n_param;
+	char *title; /* the heading above it, or NULL */
+	char *lead;  /* the text between the report before and this one (its end), or NULL */
+	bool failed; /* out of memory */
+};
+void found_init(struct format_found *f, const char *kind);
+void found_fini(struct format_found *f);
+/* dir, view: -1 = none; flow: -1 = the total. */
+struct model_dims found_dims(int dir, int view, int64_t flow);
+void found_fig(struct format_found *f, const char *metric, enum model_stat stat,
+	       struct model_dims dims, double value, double resolution);
+/* The last figure's provenance, when it is not what was printed. */
+void found_prov(struct format_found *f, enum model_prov prov);
+/* A figure that the report has a place for, but no value. */
+void found_unknown(struct format_found *f, const char *metric, struct model_dims dims);
+/* ext.NAME with a unit of its own; `name` must outlive the report (a literal). */
+void found_ext(struct format_found *f, const char *name, enum unit unit, enum model_stat stat,
+	       struct model_dims dims, double value, double resolution);
+/* The row to fill (values NaN), or a spare one when out of memory. */
+struct found_row *found_row(struct format_found *f, double t0_s, double t1_s);
+void found_warn(struct format_found *f, enum model_warn_code code, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
+bool found_warned(const struct format_found *f, enum model_warn_code code);
+void found_param(struct format_found *f, const char *key, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void found_mark(struct format_found *f, uint64_t value); /* mixes it in */
+/* Half a unit of the last printed digit of a number in units of `scale`. */
+double found_resolution(const struct lex_tok *t, double scale);
+/*
+ * rate x time = bytes, within the rounding of all three; a mismatch is a warning. Each resolution is
+ * the step of its figure.
+ */
+void found_check_rate(struct format_found *f, double bytes, double bytes_step, double seconds,
+		      double seconds_step, double bps, double bps_step);
+
+/* ---- read.c: the readers -------------------------------------------------------- */
+
+struct reader {
+	const char *kind;
+	const char *first; /* first characters of the tokens that it wants to be asked about */
+	/* May a report begin at token i? Looks at a bounded number of tokens. */
+	bool (*sniff)(const struct lex *l, size_t i);
+	/*
+	 * Reads one report from token i on; returns the index after its last token, which is over i.
+	 * A report without figures is none. What it steps over it may not look at again.
+	 */
+	size_t (*parse)(const struct lex *l, size_t i, struct format_found *f);
+};
+const struct reader *reader_at(size_t i); /* NULL past the end */
+
+extern const struct reader reader_iperf2;
+
+#endif
