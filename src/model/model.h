@@ -107,6 +107,19 @@ enum model_warn_code {
 	WARN_FOREIGN,      /* datagrams of no test */
 	WARN_LOAD_DEFAULT, /* neither -b nor --find-rate */
 	WARN_UNCONFIRMED,  /* a search ended early */
+	WARN_TRUNCATED,     /* from here on: of reports that were read */
+	WARN_DUPLICATE,     /* the same report was pasted twice */
+	WARN_LABEL,         /* a human label says otherwise than the figures */
+	WARN_DURATIONS,     /* rows that belong together last differently long */
+	WARN_STUB,          /* an interval of almost no length was left out */
+	WARN_NONSTATIONARY, /* the rate changed within the run */
+	WARN_LINE_RATE,     /* the link is the limit */
+	WARN_CPU_BOUND,     /* a processor is the limit */
+	WARN_RATE_LIMITED,  /* the sender was told a rate */
+	WARN_VERSION,       /* a form of the report that no known version prints */
+	WARN_MISSING_SIDE,  /* which end the figures are of is not known, or an end has none */
+	WARN_MISMATCH,      /* figures of the report contradict each other */
+	WARN_UNAVAILABLE,   /* a figure is printed, but cannot be one */
 	WARN_OTHER,        /* read from a newer version's file; the text has its code */
 	WARN_MAX
 };
