@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A session over loopback whose other end does as the test wants: it falls silent. */
+/* A session over loopback whose other end does as the test wants: it falls silent, or it loses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -123,10 +124,109 @@ static void a_silent_client_is_given_up(void **state)
 	}
 }
 
+/* ---- UDP: a scripted sender that says at the end how many it sent ---- */
+
+#define SENT 60 /* of which some never came */
+
+static int end_control(struct proto_session *s, enum proto_event *ev, struct weir_err *e)
+{
+	char b;
+
+	(void)e;
+	*ev = recv(s->ctl_fd, &b, 1, 0) == 1 ? PROTO_EV_END : PROTO_EV_GONE;
+	return 0;
+}
+static int tell_sent(struct proto_session *s, const struct proto_result *mine,
+		     struct proto_result *theirs, struct weir_err *e)
+{
+	(void)s;
+	(void)e;
+	assert_int_equal(mine->flows[0].packets, 51); /* what a receiver can know */
+	theirs->flows = calloc(1, sizeof(*theirs->flows));
+	assert_non_null(theirs->flows);
+	theirs->n = 1;
+	theirs->flows[0] = (struct proto_flow_result){.udp = true, .packets = SENT};
+	return 0;
+}
+static const struct proto scripted = {.name = "scripted",
+				      .start = fake_start,
+				      .on_control = end_control,
+				      .exchange = tell_sent,
+				      .say = fake_say};
+
+static void udp_data(int fds[2], const struct flow_spec *spec)
+{
+	struct net_sock_opts o = {.bind_host = "127.0.0.1", .family = AF_INET};
+	struct net_addr at = {.len = sizeof(at.ss)}, from = {.len = sizeof(from.ss)};
+
+	fds[0] = net_listen_udp(&o, 0, NULL);
+	assert_true(fds[0] >= 0);
+	assert_int_equal(getsockname(fds[0], &at.sa, &at.len), 0);
+	fds[1] = net_connect_udp(&at, NULL, spec, NULL);
+	assert_true(fds[1] >= 0);
+	assert_int_equal(getsockname(fds[1], &from.sa, &from.len), 0);
+	assert_int_equal(connect(fds[0], &from.sa, from.len), 0);
+}
+
+static void send_number(int fd, uint32_t number, size_t len)
+{
+	uint32_t head[3] = {htonl(1), htonl(number), htonl(number)};
+	char p[1500] = {0};
+
+	memcpy(p, head, sizeof(head));
+	assert_int_equal(send(fd, p, len, 0), len);
+}
+
+static double value(const struct model_run *r, const char *metric)
+{
+	const struct model_summary *s = model_find(r, metric, STAT_VALUE, NULL, true);
+
+	assert_non_null(s);
+	return s ? s->value : -1;
+}
+
+/* The tail that never came is lost, a doubled datagram hides nothing, the clock has a name. */
+static void a_udp_session_ends_with_the_senders_count(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .len = 1000, .rate_bps = 1000000};
+	struct measure_session ms;
+	struct test t;
+
+	(void)state;
+	open_test(&t, NET_UP);
+	close(t.data[0]);
+	close(t.data[1]);
+	flow_plan_fini(&t.plan);
+	assert_int_equal(flow_plan_init(&t.plan, &spec, 1, 0), 0);
+	udp_data(t.data, &spec);
+	t.fds[0] = t.data[0];
+	t.ps.proto = &scripted;
+	for (uint32_t i = 1; i <= 51; i++) {
+		if (i == 7 || i == 8)
+			continue;
+		send_number(t.data[1], i, spec.len);
+		if (i == 9)
+			send_number(t.data[1], i, spec.len);
+	}
+	assert_int_equal(send(t.ctl[1], "E", 1, 0), 1);
+	ms = (struct measure_session){
+		.proto = &t.ps, .run = t.run, .stop_fd = t.stop[0], .run_start_ns = clk_mono_ns()};
+	assert_int_equal(measure_session_run(&ms, "load", NULL), 0);
+	assert_int_equal(t.run->outcome, OUTCOME_COMPLETE);
+	assert_true(value(t.run, "udp.lost") == SENT - 49);
+	assert_true(value(t.run, "udp.duplicates") == 1);
+	assert_true(value(t.run, "udp.datagrams") == 50);
+	assert_true(value(t.run, "udp.socket_drops") == 0);
+	assert_true(value(t.run, "udp.host_drops") >= 0);
+	assert_non_null(strstr(t.run->parts[0].params, "\"jitter_clock\":\"SO_TIMESTAMPNS\""));
+	close_test(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_silent_client_is_given_up),
+		cmocka_unit_test(a_udp_session_ends_with_the_senders_count),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
