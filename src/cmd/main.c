@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "persona/persona.h"
 
 static const struct cmd_row rows[] = {
 	{.measure = &measure_tcp}, {.measure = &measure_udp}, {.cmd = &cmd_serve},
@@ -75,6 +76,8 @@ static int print_overview(FILE *to)
 		weir_version);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		fprintf(to, "  %-12s %s\n", cmd_row_name(&rows[i]), cmd_row_summary(&rows[i]));
+	for (size_t i = 0; persona_at(i); i++)
+		fprintf(to, "  %-12s %s\n", persona_at(i)->name, persona_at(i)->summary);
 	fputs("\n`weir COMMAND --help` tells its options; `man weir` has more.\n", to);
 	return to == stdout ? cmd_printed() : CMD_USAGE;
 }
@@ -206,11 +209,15 @@ static bool take_standard_fds(void)
 
 int main(int argc, char **argv)
 {
+	const struct persona *other;
 	const struct cmd_row *r;
 
 	if (!take_standard_fds())
 		return CMD_FAILED;
 	signal(SIGPIPE, SIG_IGN);
+	other = persona_of(argv[0]);
+	if (other)
+		return other->run(argc, argv);
 	if (argc < 2)
 		return print_overview(stderr);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
@@ -220,6 +227,9 @@ int main(int argc, char **argv)
 		printf("weir %s\n", weir_version);
 		return cmd_printed();
 	}
+	other = persona_find(argv[1]);
+	if (other)
+		return other->run(argc - 1, argv + 1);
 	r = find_row(argv[1]);
 	if (!r)
 		return unknown_command(argv[1]);

@@ -135,7 +135,7 @@ struct format_iperf3_opts { /* borrowed strings */
 	bool server, verbose;
 	char unit; /* of rates, as -f has it; 0 = whichever fits */
 	const char *version, *system_info;
-	const char *title, *extra_data; /* or NULL; JSON */
+	bool no_intervals;
 	/* What goes before each line of text; may be NULL. */
 	void (*prefix)(void *arg, struct buf *out);
 	void *arg;
@@ -150,6 +150,7 @@ struct format_iperf3_test {
 	const char *host; /* connecting to; a server: accepted from */
 	uint16_t port;
 	const char *cookie;
+	const char *title, *extra_data; /* or NULL; for JSON */
 	int64_t real_ns;
 	bool udp, reverse, bidir;
 	int64_t streams, blksize, omit_s, duration_s, tos, mss; /* mss: asked for */
@@ -165,6 +166,8 @@ struct format_iperf3_test {
 struct sink *format_iperf3_new(struct buf *out, const struct format_iperf3_opts *o);
 void format_iperf3_greeted(struct sink *s, const struct format_iperf3_test *t);
 void format_iperf3_opened(struct sink *s, const struct format_iperf3_test *t);
+/* A server's receiver: what the client says it sent, before the run has it. */
+void format_iperf3_counts(struct sink *s, size_t flow, double packets, double lost);
 /* The summary, of whatever is known so far. */
 void format_iperf3_report(struct sink *s, const struct model_run *r);
 /* The server's own report, as it came. */

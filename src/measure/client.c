@@ -97,6 +97,7 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 				   .cport = (uint16_t)c->cport,
 				   .psk = ctx->psk,
 				   .login = ctx->login,
+				   .extra = ctx->hooks ? ctx->hooks->extra : NULL,
 				   .on_line = far_line,
 				   .arg = &far};
 	struct measure_session ms = {.proto = &ps,
@@ -108,9 +109,12 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 				     .trial = c->trial,
 				     .begun = !first,
 				     .far = far.rd,
+				     .hooks = ctx->hooks,
 				     .pin = c->pin};
 	int rc = far.rd ? 0 : -ENOMEM;
 
+	if (ctx->hooks && ctx->hooks->plan)
+		ctx->hooks->plan(ctx->hooks->arg, plan);
 	if (rc >= 0)
 		rc = dial(&ps, c, again, e);
 	if (rc < 0)

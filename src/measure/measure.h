@@ -13,6 +13,20 @@
 
 /* ---- a measurement: one row in cmd/main.c ------------------------------------- */
 
+/* For a caller that speaks as another tool; anything may be 0 or NULL. */
+struct measure_hooks {
+	void *arg;
+	struct proto_extra *extra;
+	/* The last word over the plan, before it is sent, or after it was taken. */
+	void (*plan)(void *arg, struct flow_plan *p);
+	struct sink *sink;   /* server: also gets the run as it grows; borrowed; its end() may come
+			     * before all is known */
+	int64_t idle_ns;     /* this end receives and nothing came for so long: it is over */
+	uint64_t most_bps;   /* server: over, when more moves than that, on average over … */
+	int64_t most_ns;     /* … this time */
+	bool idle, too_much; /* set: that was why it ended */
+};
+
 struct measure_ctx {
 	struct sink *sink; /* borrowed */
 	int stop_fd;       /* readable: end properly and report; -1 = none */
@@ -21,6 +35,7 @@ struct measure_ctx {
 	const struct model_experiment *exp; /* what the run is a part of, or NULL */
 	const char *psk;                    /* pre-shared key for native peers, or NULL */
 	const struct proto_login *login;    /* for iperf3 servers that ask for one, or NULL */
+	struct measure_hooks *hooks;        /* or NULL */
 	struct model_run *run;              /* set by run(); the caller frees */
 };
 struct measure {
@@ -50,7 +65,8 @@ struct measure_session {
 	/* Server: non-zero once another test ran at the same time; NULL = not known. */
 	const _Atomic int *overlap;
 	int64_t idle_ns; /* server: a test that moves nothing for so long is over; 0 = never */
-	bool trial;      /* the load's part is a trial of a search, not a phase */
+	struct measure_hooks *hooks;     /* or NULL */
+	bool trial;                      /* the load's part is a trial of a search, not a phase */
 	struct model_ndjson_reader *far; /* client: the far end's own run, borrowed; may be NULL */
 	bool begun; /* the sink has begun: set here, or by the caller after an earlier session */
 };
@@ -72,7 +88,8 @@ struct measure_serve {
 	int stop_fd;
 	/* Non-zero while or once another test ran at the same time; NULL = not known. */
 	const _Atomic int *overlap;
-	int64_t idle_ns; /* a test that moves nothing for so long is over; 0 = 120 s */
+	int64_t idle_ns;             /* a test that moves nothing for so long is over; 0 = 120 s */
+	struct measure_hooks *hooks; /* or NULL */
 };
 int measure_serve_run(struct measure_serve *m, struct model_run **out, struct weir_err *e);
 

@@ -66,6 +66,7 @@ static const struct column columns[] = {
 	TCPI("tcp.rwnd_limited", OP_DELTA, rwnd_limited_us, 1e6),
 	TCPI("tcp.sndbuf_limited", OP_DELTA, sndbuf_limited_us, 1e6),
 	TCPI("tcp.reordering", OP_VALUE, reordering, 1),
+	TCPI("tcp.reord_seen", OP_DELTA, reord_seen, 1),
 	TCPI("tcp.lost", OP_VALUE, lost, 1),
 	TCPI("tcp.notsent", OP_VALUE, notsent_bytes, 1),
 	OWN("zc.copied", OF_TCP, VIEW_SENDER, OP_DELTA, zc_copied),

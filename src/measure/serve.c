@@ -123,6 +123,83 @@ static void name_hosts(struct model_run *run, const struct proto_session *ps)
 		run->title = model_run_str(run, ps->plan->title);
 }
 
+/* A borrowed sink, whose close() is not ours to call. */
+struct lent_sink {
+	struct sink sink;
+	struct sink *to;
+};
+
+static void lent_begin(struct sink *s, const struct model_run *r)
+{
+	struct sink *to = ((struct lent_sink *)s)->to;
+
+	to->begin(to, r);
+}
+
+static void lent_sample(struct sink *s, const struct model_run *r, const struct model_tick *t)
+{
+	struct sink *to = ((struct lent_sink *)s)->to;
+
+	to->sample(to, r, t);
+}
+
+static void lent_event(struct sink *s, const struct model_run *r, const struct model_event *ev)
+{
+	struct sink *to = ((struct lent_sink *)s)->to;
+
+	to->event(to, r, ev);
+}
+
+static void lent_end(struct sink *s, const struct model_run *r)
+{
+	struct sink *to = ((struct lent_sink *)s)->to;
+
+	to->end(to, r);
+}
+
+static int lent_close(struct sink *s, struct weir_err *e)
+{
+	(void)e;
+	free(s);
+	return 0;
+}
+
+static struct sink *lent_new(struct sink *to)
+{
+	struct lent_sink *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->sink = (struct sink){lent_begin, lent_sample, lent_event, lent_end, lent_close};
+	l->to = to;
+	return &l->sink;
+}
+
+/* A native client's wire, the caller's own sink, both, or none. */
+static int open_sink(const struct measure_serve *m, struct model_run *run, struct sink **out)
+{
+	struct sink *sinks[2];
+	size_t n = 0;
+
+	*out = NULL;
+	if (m->proto->proto->lines) {
+		sinks[n] = wire_new(m->proto, run);
+		n += sinks[n] != NULL;
+		if (!n)
+			return -ENOMEM;
+	}
+	if (m->hooks && m->hooks->sink) {
+		sinks[n] = lent_new(m->hooks->sink);
+		n += sinks[n] != NULL;
+	}
+	*out = n > 1 ? sink_tee(sinks, n) : n ? sinks[0] : NULL;
+	if (n > 1 && !*out) { /* the wire alone must do */
+		free(sinks[1]);
+		*out = sinks[0];
+	}
+	return 0;
+}
+
 static int serve_test(struct measure_serve *m, struct model_run *run, struct weir_err *e)
 {
 	struct proto_session *ps = m->proto;
@@ -133,23 +210,26 @@ static int serve_test(struct measure_serve *m, struct model_run *run, struct wei
 				     .workers = m->workers,
 				     .pin = m->pin,
 				     .overlap = m->overlap,
+				     .hooks = m->hooks,
 				     .idle_ns = m->idle_ns ? m->idle_ns : IDLE_NS};
-	int rc = ps->proto->accept(ps, m->limits, e);
+	int rc;
+
+	ps->extra = m->hooks ? m->hooks->extra : NULL;
+	rc = ps->proto->accept(ps, m->limits, e);
 
 	if (rc < 0)
 		return rc;
 	name_hosts(run, ps);
 	if (ps->plan->n && ps->plan->flows[0].transport == NET_UDP)
 		run->kind = "udp";
+	if (m->hooks && m->hooks->plan)
+		m->hooks->plan(m->hooks->arg, ps->plan);
 	rc = ps->proto->streams(ps, e);
 	if (rc < 0)
 		return rc;
-	if (ps->proto->lines) {
-		ms.sink = wire_new(ps, run);
-		if (!ms.sink)
-			return -ENOMEM;
-	}
-	rc = measure_session_run(&ms, "load", e);
+	rc = open_sink(m, run, &ms.sink);
+	if (rc >= 0)
+		rc = measure_session_run(&ms, "load", e);
 	if (ms.sink)
 		ms.sink->close(ms.sink, NULL);
 	return rc;

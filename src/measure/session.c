@@ -160,7 +160,7 @@ static int go(struct session *s, struct weir_err *e)
 	net_engine_go(s->en);
 	s->probe_ns = s->go_ns + PROBE_NS;
 	s->omit_end_ns = s->go_ns + s->plan->omit_ns;
-	s->moved_ns = s->go_ns;
+	s->moved_ns = s->rate_ns = s->go_ns;
 	if (s->plan->omit_ns <= 0)
 		return begin_load(s, s->go_ns);
 	net_sampler_until(s->sm, s->omit_end_ns);
@@ -265,22 +265,55 @@ static int64_t idle_ns(struct session *s, int64_t now)
 	return now - s->moved_ns;
 }
 
+static void gone_for(struct session *s, int64_t now, enum proto_say say, const char *unit, double n)
+{
+	measure_event(s->ms->run, s->ms->sink, s->phase == PHASE_OMIT ? s->part_omit : s->part_load,
+		      WARN_PEER_GONE, session_time(s, now), "%s %.4g %s",
+		      say == PROTO_SAY_RATE ? "more than" : "no data for", n, unit);
+	s->ps->proto->say(s->ps, say);
+	s->gone = true;
+}
+
+/* A caller's own bounds. */
+static bool is_out_of_bounds(struct session *s, int64_t now, int64_t idle)
+{
+	struct measure_hooks *h = s->ms->hooks;
+	enum net_dir in = session_is_client(s) ? NET_DOWN : NET_UP;
+
+	if (!h)
+		return false;
+	if (h->idle_ns && idle >= h->idle_ns && flow_plan_count(s->plan, in)) {
+		h->idle = true;
+		gone_for(s, now, PROTO_SAY_FAILED, "s", (double)idle * 1e-9);
+		return true;
+	}
+	if (!h->most_bps || now - s->rate_ns < h->most_ns)
+		return false;
+	if ((double)(s->moved - s->rate_moved) * 8e9 >
+	    (double)h->most_bps * (double)(now - s->rate_ns)) {
+		h->too_much = true;
+		gone_for(s, now, PROTO_SAY_RATE, "bit/s", (double)h->most_bps);
+		return true;
+	}
+	s->rate_ns = now;
+	s->rate_moved = s->moved;
+	return false;
+}
+
 /* A server that moves nothing is held by nobody; a far end that counts from another moment on may
  * have sent its last byte before this end has got as many. */
 static bool is_over(struct session *s, int64_t now)
 {
 	int64_t idle = idle_ns(s, now);
 
+	if (is_out_of_bounds(s, now, idle))
+		return true;
 	if (session_is_client(s))
 		return s->phase == PHASE_LOAD && s->plan->omit_ns > 0 && session_is_counted(s) &&
 		       session_only_receives(s) && idle >= DRY_NS;
 	if (!s->ms->idle_ns || idle < s->ms->idle_ns)
 		return false;
-	measure_event(s->ms->run, s->ms->sink, s->phase == PHASE_OMIT ? s->part_omit : s->part_load,
-		      WARN_PEER_GONE, session_time(s, now), "no data for %.3g s",
-		      (double)idle * 1e-9);
-	s->ps->proto->say(s->ps, PROTO_SAY_FAILED);
-	s->gone = true;
+	gone_for(s, now, PROTO_SAY_FAILED, "s", (double)idle * 1e-9);
 	return true;
 }
 

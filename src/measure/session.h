@@ -27,6 +27,8 @@ struct session {
 	size_t rtt_next; /* the flow whose turn it is */
 	uint64_t moved;  /* bytes at moved_ns, when some were seen to move last */
 	int64_t moved_ns;
+	int64_t rate_ns; /* since when rate_moved grows, for a bound on the rate */
+	uint64_t rate_moved;
 	bool peer_ended, stopped, gone;
 	struct weir_err peer_err;
 };

@@ -177,9 +177,38 @@ static void told_rows(struct model_run *run, uint32_t part, struct model_dims d,
 	}
 }
 
-static int64_t since(int64_t omitted)
+/* What the peer tells of the period alone. Before 3.14 iperf3 counts from the start and does not say
+ * what it omitted: then this end's count at that moment serves, and no loss at all is none. */
+struct told {
+	double packets, lost;
+	bool known;
+};
+
+static struct told told_period(const struct measure_totals *mt, const struct measure_flow *f,
+			       size_t i, const struct proto_flow_result *r)
 {
-	return omitted > 0 ? omitted : 0;
+	const struct net_udp_sample *base = &mt->from->s[i].udp;
+	bool silent = mt->omitted && r->omitted_packets < 0;
+	int64_t packets = r->omitted_packets, lost = r->omitted_lost;
+
+	if (silent)
+		packets = (int64_t)(f->sender ? base->sent : base->highest);
+	return (struct told){.packets = (double)(r->packets - (packets > 0 ? packets : 0)),
+			     .lost = (double)(r->lost - (lost > 0 ? lost : 0)),
+			     .known = r->udp && (!silent || !r->lost) && packets <= r->packets};
+}
+
+static void told_flows(struct model_run *run, const struct measure_totals *mt, int dir,
+		       const struct measure_flow *flows, size_t n, const struct proto_result *r)
+{
+	for (size_t i = 0; i < n && i < r->n; i++) {
+		struct model_dims d = measure_view_dims(dir, !flows[i].sender, MODEL_FAR);
+		struct told t = told_period(mt, &flows[i], i, &r->flows[i]);
+
+		if (flows[i].dir == dir && flows[i].udp)
+			told_rows(run, mt->part, model_dims_with(d, DIM_FLOW, (int64_t)i),
+				  !flows[i].sender, t.packets, t.lost, r->flows[i].jitter);
+	}
 }
 
 void measure_udp_told(struct model_run *run, const struct measure_totals *mt,
@@ -191,20 +220,23 @@ void measure_udp_told(struct model_run *run, const struct measure_totals *mt,
 		size_t count = 0;
 
 		for (size_t i = 0; i < n && i < r->n; i++) {
-			const struct proto_flow_result *f = &r->flows[i];
+			struct told t = told_period(mt, &flows[i], i, &r->flows[i]);
 
 			if (flows[i].dir != dir || !flows[i].udp)
 				continue;
 			sender = !flows[i].sender;
-			known &= f->udp && !(mt->omitted && f->omitted_packets < 0);
-			packets += (double)(f->packets - since(f->omitted_packets));
-			lost += (double)(f->lost - since(f->omitted_lost));
-			jitter += f->jitter;
+			known &= t.known;
+			packets += t.packets;
+			lost += t.lost;
+			jitter += r->flows[i].jitter;
 			count++;
 		}
-		if (count && known)
-			told_rows(run, mt->part, measure_view_dims(dir, sender, MODEL_FAR), sender,
-				  packets, lost, jitter / (double)count);
+		if (!count || !known)
+			continue;
+		told_rows(run, mt->part, measure_view_dims(dir, sender, MODEL_FAR), sender, packets,
+			  lost, jitter / (double)count);
+		if (count > 1)
+			told_flows(run, mt, dir, flows, n, r);
 	}
 }
 

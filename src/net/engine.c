@@ -18,7 +18,6 @@
 
 /* The largest block of a flow without a length. */
 #define TX_MIN         (512 << 10)
-#define TX_RANDOM_MAX  (1 << 20) /* a larger block repeats */
 #define DRAIN_LOOK_NS  (2 * NSEC_PER_MSEC)
 #define DRAIN_QUIET_NS (200 * NSEC_PER_MSEC)
 
@@ -149,23 +148,19 @@ static int make_file(struct net_engine *en)
 static int make_tx(struct net_engine *en)
 {
 	bool file = false;
-	size_t filled;
+	bool digits = false;
 
 	en->tx_size = TX_MIN;
 	for (size_t i = 0; i < en->n; i++) {
 		if (en->flows[i]->spec.len > en->tx_size)
 			en->tx_size = en->flows[i]->spec.len;
 		file |= en->flows[i]->sender && en->flows[i]->spec.tx == NET_TX_SENDFILE;
+		digits |= en->flows[i]->spec.digits;
 	}
 	en->tx = malloc(en->tx_size);
 	if (!en->tx)
 		return -ENOMEM;
-	filled = en->tx_size < TX_RANDOM_MAX ? en->tx_size : TX_RANDOM_MAX;
-	clk_random(en->tx, filled);
-	for (size_t n; filled < en->tx_size; filled += n) {
-		n = en->tx_size - filled < TX_RANDOM_MAX ? en->tx_size - filled : TX_RANDOM_MAX;
-		memcpy(en->tx + filled, en->tx, n);
-	}
+	net_payload_fill(en->tx, en->tx_size, digits);
 	return file ? make_file(en) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <netinet/tcp.h>
 #include <sys/sendfile.h>
+#include <unistd.h>
 
 #define LEN_DEFAULT   (128 << 10)
 #define LEN_FAST      (512 << 10)
@@ -242,6 +243,8 @@ static ssize_t send_call(struct net_engine *en, struct net_flow *f, size_t n)
 {
 	off_t start = 0;
 
+	if (f->spec.file_fd)
+		return sendfile(f->fd, f->spec.file_fd, &f->file_at, n);
 	if (f->spec.tx == NET_TX_SENDFILE)
 		return sendfile(f->fd, en->file_fd, &start, n);
 	if (f->zerocopy)
@@ -285,6 +288,8 @@ enum net_step net_flow_send(struct net_engine *en, struct net_flow *f)
 	put = send_call(en, f, f->pending);
 	if (put < 0)
 		return call_failed(en, f, errno);
+	if (put == 0 && f->spec.file_fd) /* the file has ended */
+		return net_flow_end(en, f, NET_FLOW_OPEN, 0);
 	net_count_add(&f->c.calls, 1);
 	net_count_add(&f->c.bytes, (uint64_t)put);
 	f->pending -= (uint64_t)put;
@@ -335,6 +340,22 @@ static void count_towards_limit(struct net_engine *en, struct net_flow *f, uint6
 	}
 }
 
+static bool to_file(struct net_flow *f, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t put = pwrite(f->spec.file_fd, p, n, f->file_at);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return false;
+		f->file_at += put;
+		p += put;
+		n -= (size_t)put;
+	}
+	return true;
+}
+
 enum net_step net_flow_recv(struct net_engine *en, struct net_flow *f, void *buf)
 {
 	ssize_t got;
@@ -346,6 +367,8 @@ enum net_step net_flow_recv(struct net_engine *en, struct net_flow *f, void *buf
 		return call_failed(en, f, errno);
 	if (got == 0) /* our own shutdown() also ends here */
 		return net_flow_end(en, f, net_flag(&en->quit) ? NET_FLOW_OPEN : NET_FLOW_EOF, 0);
+	if (f->spec.file_fd && !to_file(f, buf, (size_t)got))
+		return net_flow_end(en, f, NET_FLOW_ERROR, errno);
 	net_count_add(&f->c.calls, 1);
 	net_count_add(&f->c.bytes, (uint64_t)got);
 	if (en->limit_goal)

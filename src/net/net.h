@@ -39,6 +39,10 @@ struct flow_spec {
 	enum net_tx tx;
 	char cc[16];          /* congestion control; "" = default */
 	uint64_t fq_rate_bps; /* SO_MAX_PACING_RATE; 0 = none */
+	uint32_t flow_label;  /* IPv6, 1 to 0xfffff; 0 = the kernel's own */
+	bool digits;          /* a payload of "0123456789…", else random bytes */
+	int file_fd; /* TCP: send this file from its start, or write there what comes; 0 = none;
+		      * borrowed */
 
 	/* UDP: len is the payload of every datagram, 16 to 65,507 (0 = NET_UDP_LEN); burst counts
 	 * datagrams; rx_trunc copies only the headers. */

@@ -68,6 +68,7 @@ struct net_flow {
 	uint32_t lowat, lowat_max; /* SO_RCVLOWAT now, and what the buffer allows */
 	uint32_t unsent;           /* TCP_NOTSENT_LOWAT */
 	uint32_t burst_left;
+	off_t file_at;    /* of spec.file_fd */
 	int64_t due_ns;   /* of the next paced block */
 	int64_t tuned_ns; /* when the rate was last measured */
 	uint64_t tuned_bytes, check_bytes;
@@ -120,6 +121,15 @@ struct net_gaps {
 };
 void net_gaps_add(struct net_gaps *g, int64_t ns);
 int net_gaps_into(const struct net_gaps *g, struct hist *h);
+
+/* ---- payload.c ---- */
+
+void net_payload_fill(void *p, size_t n, bool digits);
+
+/* ---- label.c ---- */
+
+/* Before connecting an IPv6 socket to *to, which then carries the label. */
+int net_apply_label(int fd, struct net_addr *to, uint32_t label, struct weir_err *e);
 
 /* ---- udp.c, udp_tx.c, udp_rx.c ---- */
 

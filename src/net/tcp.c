@@ -199,6 +199,7 @@ int net_connect_tcp(const struct net_addr *to, const struct net_sock_opts *o,
 		    const struct flow_spec *spec, int64_t timeout_ns, struct weir_err *e)
 {
 	int fd = socket(to->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct net_addr labelled = *to;
 	int rc = 0;
 
 	if (fd < 0)
@@ -207,8 +208,10 @@ int net_connect_tcp(const struct net_addr *to, const struct net_sock_opts *o,
 		rc = bind_local(fd, o, to->sa.sa_family, e);
 	if (rc == 0 && spec)
 		rc = net_tcp_apply(fd, spec, e);
+	if (rc == 0 && spec && spec->flow_label)
+		rc = net_apply_label(fd, &labelled, spec->flow_label, e);
 	if (rc == 0) {
-		rc = connect_within(fd, to, timeout_ns);
+		rc = connect_within(fd, &labelled, timeout_ns);
 		if (rc)
 			connect_failed(-rc, to, e);
 	}

@@ -83,7 +83,7 @@ static size_t rx_slot(const struct net_flow *f)
 	return (len + RX_ALIGN) / RX_ALIGN * RX_ALIGN;
 }
 
-static int io_alloc(struct net_udp_io *io, size_t tx, size_t rx)
+static int io_alloc(struct net_udp_io *io, size_t tx, size_t rx, bool digits)
 {
 	io->msg = calloc(NET_UDP_BATCH_MAX, sizeof(*io->msg));
 	io->iov = calloc(NET_UDP_BATCH_MAX, sizeof(*io->iov));
@@ -96,7 +96,7 @@ static int io_alloc(struct net_udp_io *io, size_t tx, size_t rx)
 	if (!io->msg || !io->iov || !io->ctl || (tx && !io->tx) || (rx && !io->rx))
 		return -ENOMEM;
 	if (tx)
-		clk_random(io->tx, tx);
+		net_payload_fill(io->tx, tx, digits);
 	for (size_t i = 0; i < NET_UDP_BATCH_MAX; i++) {
 		io->msg[i].msg_hdr.msg_iov = &io->iov[i];
 		io->msg[i].msg_hdr.msg_iovlen = 1;
@@ -108,7 +108,7 @@ int net_udp_io_new(struct net_flow *const *flows, size_t n, struct net_udp_io **
 {
 	struct net_udp_io *io;
 	size_t tx = 0, rx = 0;
-	bool any = false;
+	bool any = false, digits = false;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t *size = flows[i]->sender ? &tx : &rx, want;
@@ -116,6 +116,7 @@ int net_udp_io_new(struct net_flow *const *flows, size_t n, struct net_udp_io **
 		if (!flows[i]->udp)
 			continue;
 		any = true;
+		digits |= flows[i]->spec.digits;
 		want = flows[i]->sender ? net_udp_tx_size(flows[i]) : rx_slot(flows[i]);
 		*size = want > *size ? want : *size;
 	}
@@ -128,7 +129,7 @@ int net_udp_io_new(struct net_flow *const *flows, size_t n, struct net_udp_io **
 	for (size_t i = 0; i < n; i++)
 		if (flows[i]->udp)
 			flows[i]->udp->io = io;
-	return io_alloc(io, tx, rx);
+	return io_alloc(io, tx, rx, digits);
 }
 
 void net_udp_io_free(struct net_udp_io *io)

@@ -114,6 +114,7 @@ static int bind_client(int fd, const struct net_sock_opts *o, int family, struct
 int net_connect_udp(const struct net_addr *to, const struct net_sock_opts *o,
 		    const struct flow_spec *spec, struct weir_err *e)
 {
+	struct net_addr labelled = *to;
 	int fd = udp_socket(to->sa.sa_family, 0, e), rc = 0;
 
 	if (fd < 0)
@@ -122,8 +123,10 @@ int net_connect_udp(const struct net_addr *to, const struct net_sock_opts *o,
 		rc = bind_client(fd, o, to->sa.sa_family, e);
 	if (rc == 0 && spec)
 		rc = net_udp_apply(fd, spec, e);
+	if (rc == 0 && spec && spec->flow_label)
+		rc = net_apply_label(fd, &labelled, spec->flow_label, e);
 	if (rc == 0)
-		rc = connect_to(fd, to, e);
+		rc = connect_to(fd, &labelled, e);
 	if (rc == 0)
 		return fd;
 	close(fd);

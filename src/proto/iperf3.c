@@ -111,6 +111,10 @@ static int error_block(struct proto_session *s, struct weir_err *e)
 	code = (int32_t)rd_be32(&rd);
 	rd = rd_init(word, sizeof(word));
 	os = proto_read(s, word, sizeof(word), deadline, -1) < 0 ? 0 : (int32_t)rd_be32(&rd);
+	if (s->extra) {
+		s->extra->error_code = code;
+		s->extra->error_errno = os;
+	}
 	if (os > 0 && os < 4096)
 		return err_set(e, WEIR_PEER, EREMOTEIO, "%s: %s: %s (iperf3 error %d)", peer,
 			       iperf3_error_text(code), strerror(os), (int)code);
@@ -178,6 +182,8 @@ static int send_params(struct proto_session *s, struct weir_err *e)
 		ret = iperf3_auth_token(s->login, clk_real_ns() / NSEC_PER_SEC, &token, e);
 	if (ret == 0)
 		ret = iperf3_params_put_token(s->plan, token.data, &b, e);
+	if (ret == 0 && s->extra)
+		iperf3_extra_put_params(s->extra, &b);
 	if (ret == 0 && b.len > IPERF3_PARAMS_MAX)
 		ret = err_set(e, WEIR_USAGE, EMSGSIZE, "the parameters are over %d bytes",
 			      IPERF3_PARAMS_MAX);
@@ -195,6 +201,8 @@ static int iperf3_connect(struct proto_session *s, struct weir_err *e)
 
 	memcpy(s->peer.tool, "iperf3", sizeof("iperf3"));
 	proto_udp_lengths(s, s->plan);
+	if (ret == 0 && s->extra && s->extra->greeted)
+		s->extra->greeted(s->extra->arg, s);
 	if (ret == 0)
 		ret = send_params(s, e);
 	if (ret == 0)
@@ -205,6 +213,8 @@ static int iperf3_connect(struct proto_session *s, struct weir_err *e)
 	for (size_t i = 0; ret == 0 && i < s->plan->n; i++)
 		ret = s->plan->flows[i].transport == NET_UDP ? proto_udp_open(s, i, NULL, e)
 							     : proto_data_open(s, i, "", 0, e);
+	if (ret == 0 && s->extra && s->extra->opened)
+		s->extra->opened(s->extra->arg, s);
 	return ret;
 }
 
@@ -238,6 +248,8 @@ static int send_results(struct proto_session *s, const struct proto_result *mine
 	struct buf b = {0};
 	int ret = iperf3_results_put(s->plan, sender, mine, &b);
 
+	if (ret == 0 && s->extra && s->role == PROTO_SERVER)
+		iperf3_extra_put_results(s->extra, mine, &b);
 	ret = ret < 0 ? err_os(e, -ret, "results") : put_json(s, &b, e);
 	buf_fini(&b);
 	return ret;
@@ -252,6 +264,8 @@ static int get_results(struct proto_session *s, struct proto_result *theirs, int
 
 	if (ret == 0)
 		ret = iperf3_results_get(text, n, s->plan->n, theirs, e);
+	if (ret == 0 && s->extra && s->role == PROTO_CLIENT)
+		iperf3_extra_get_results(s->extra, text, n);
 	free(text);
 	return ret;
 }
@@ -373,6 +387,8 @@ static int read_request(struct proto_session *s, int *code, struct weir_err *e)
 		       "reading its parameters", e);
 	if (ret == 0)
 		ret = iperf3_params_get(text, n, &params, code, e);
+	if (ret == 0 && s->extra)
+		iperf3_extra_get_params(s->extra, text, n);
 	free(text);
 	if (ret < 0)
 		return ret;
@@ -405,6 +421,8 @@ static int iperf3_accept(struct proto_session *s, const struct proto_limits *lim
 	}
 	proto_udp_lengths(s, s->plan);
 	pace_down(s->plan, lim);
+	if (s->extra && s->extra->greeted)
+		s->extra->greeted(s->extra->arg, s);
 	return ret;
 }
 
@@ -426,6 +444,8 @@ static int iperf3_streams(struct proto_session *s, struct weir_err *e)
 	s->expect_data(s->arg, 0);
 	if (ret < 0)
 		put_error(s, IPERF3_E_ACCEPT, -ret);
+	else if (s->extra && s->extra->opened)
+		s->extra->opened(s->extra->arg, s);
 	return ret;
 }
 
@@ -557,6 +577,10 @@ static void iperf3_say(struct proto_session *s, enum proto_say what)
 		break;
 	case PROTO_SAY_REFUSED:
 		say_error(s->ctl_fd, IPERF3_E_AUTH);
+		break;
+	case PROTO_SAY_RATE:
+		s->error_told = true;
+		say_error(s->ctl_fd, IPERF3_E_RATE);
 		break;
 	case PROTO_SAY_FAILED:
 		if (!s->error_told)

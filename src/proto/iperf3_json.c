@@ -37,11 +37,13 @@ const struct proto_field iperf3_param_fields[] = {
 	{"pacing_timer", PF_INT, 0, P(pacing_timer), 0, BIG, "3.2", IPERF3_E_PARAMS, NULL},
 	{"burst", PF_INT, 0, P(burst), 0, 1000, "3.0", IPERF3_E_BURST, NULL},
 	{"TOS", PF_INT, 0, P(tos), 0, 255, "3.0", IPERF3_E_TOS, NULL},
+	{"flowlabel", PF_INT, 0, P(flowlabel), 0, 0xfffff, "3.0", IPERF3_E_PARAMS, NULL},
 	{"title", PF_STR, 0, P(title), 0, 0, "3.0", IPERF3_E_PARAMS, NULL},
 	{"congestion", PF_NAME, 0, P(congestion), 0, 0, "3.0", IPERF3_E_PARAMS, NULL},
 	{"get_server_output", PF_ONE, 0, P(get_server_output), 0, 1, "3.0", IPERF3_E_PARAMS, NULL},
 	{"udp_counters_64bit", PF_ONE, 0, P(udp_counters_64bit), 0, 1, "3.1", IPERF3_E_PARAMS,
 	 NULL},
+	{"repeating_payload", PF_ONE, 0, P(repeating_payload), 0, 1, "3.8", IPERF3_E_PARAMS, NULL},
 	{"zerocopy", PF_ONE, 0, P(zerocopy), 0, 1, "3.9", IPERF3_E_PARAMS, NULL},
 	{"dont_fragment", PF_ONE, 0, P(dont_fragment), 0, 1, "3.11", IPERF3_E_PARAMS, NULL},
 	{"skip_rx_copy", PF_ONE, 0, P(skip_rx_copy), 0, 1, "3.19", IPERF3_E_PARAMS, NULL},
@@ -57,7 +59,8 @@ static bool same_spec(const struct flow_spec *a, const struct flow_spec *b)
 	       a->len == b->len && a->window == b->window && a->mss == b->mss && a->tos == b->tos &&
 	       a->nodelay == b->nodelay && a->rx_trunc == b->rx_trunc && a->tx == b->tx &&
 	       !strcmp(a->cc, b->cc) && a->fq_rate_bps == b->fq_rate_bps &&
-	       a->counters_64bit == b->counters_64bit && a->dont_fragment == b->dont_fragment;
+	       a->counters_64bit == b->counters_64bit && a->dont_fragment == b->dont_fragment &&
+	       a->digits == b->digits && a->flow_label == b->flow_label;
 }
 
 static int64_t whole_seconds(int64_t ns)
@@ -150,6 +153,8 @@ int iperf3_params_put_token(const struct flow_plan *p, const char *token, struct
 	v.fqrate = clamp_u64(f->fq_rate_bps);
 	v.burst = f->burst;
 	v.tos = f->tos;
+	v.flowlabel = f->flow_label;
+	v.repeating_payload = f->digits;
 	v.zerocopy = f->tx != NET_TX_WRITE;
 	v.skip_rx_copy = f->rx_trunc;
 	snprintf(v.title, sizeof(v.title), "%s", p->title);
@@ -212,6 +217,8 @@ int iperf3_params_plan(const struct iperf3_params *p, struct flow_plan *plan, in
 		.fq_rate_bps = (uint64_t)p->fqrate,
 		.counters_64bit = p->udp_counters_64bit,
 		.dont_fragment = p->dont_fragment,
+		.digits = p->repeating_payload,
+		.flow_label = (uint32_t)p->flowlabel,
 	};
 	size_t n = (size_t)p->parallel;
 	int ret;

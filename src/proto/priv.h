@@ -174,8 +174,9 @@ enum iperf3_error { /* the numbers of iperf3 that this end sends */
 struct iperf3_params {
 	bool tcp, udp, sctp, nodelay, reverse, bidirectional;
 	bool get_server_output, udp_counters_64bit, zerocopy, skip_rx_copy, dont_fragment;
+	bool repeating_payload;
 	int64_t omit, time, num, blockcount, mss, parallel, window, len, bandwidth, fqrate;
-	int64_t pacing_timer, burst, tos;
+	int64_t pacing_timer, burst, tos, flowlabel;
 	char title[256], congestion[16], client_version[64];
 	char authtoken[IPERF3_TOKEN_MAX];
 };
@@ -203,6 +204,13 @@ int iperf3_results_get(const char *text, size_t n, size_t flows, struct proto_re
 int64_t iperf3_stream_id(size_t i);
 /* iperf3's error number in own words; never NULL. */
 const char *iperf3_error_text(int code);
+/* What the tables do not have (iperf3_extra.c): members added to a message that is an object, and
+ * taken from one. A report that does not fit is left out. */
+void iperf3_extra_put_params(const struct proto_extra *x, struct buf *b);
+void iperf3_extra_get_params(struct proto_extra *x, const char *text, size_t n);
+void iperf3_extra_put_results(const struct proto_extra *x, const struct proto_result *mine,
+			      struct buf *b);
+void iperf3_extra_get_results(struct proto_extra *x, const char *text, size_t n);
 extern const struct proto_field iperf3_param_fields[];
 extern const size_t iperf3_n_param_fields;
 

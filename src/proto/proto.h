@@ -59,7 +59,13 @@ enum proto_event {
 	PROTO_EV_GONE,       /* the control connection is dead */
 };
 
-enum proto_say { PROTO_SAY_BUSY, PROTO_SAY_REFUSED, PROTO_SAY_STOPPED, PROTO_SAY_FAILED };
+enum proto_say {
+	PROTO_SAY_BUSY,
+	PROTO_SAY_REFUSED,
+	PROTO_SAY_STOPPED,
+	PROTO_SAY_FAILED,
+	PROTO_SAY_RATE, /* it moved more than the server allows */
+};
 
 struct proto_limits {          /* of a server; 0 = none */
 	size_t flows;          /* per direction */
@@ -87,6 +93,27 @@ int proto_login_new(const struct proto_login_cfg *c, struct proto_login **out, s
 void proto_login_free(struct proto_login *l);
 
 struct proto;
+struct proto_session;
+/* What only iperf3's dialogue carries, for the drop-in of that tool; functions may be NULL. */
+struct proto_extra {
+	void *arg;
+	/* Client: the server has answered. Server: the request is known. */
+	void (*greeted)(void *arg, struct proto_session *s);
+	/* All data sockets are there, in s->fds. */
+	void (*opened)(void *arg, struct proto_session *s);
+	/* The client's wishes; at a server, what its client wished. */
+	bool get_server_output;
+	int server_affinity;  /* CPU of the server's process; -1 = any */
+	char extra_data[256]; /* foreign text on a server */
+	/* Server: its own report for the client, onto b; true: it is one JSON object. */
+	bool (*output)(void *arg, const struct proto_result *mine, struct buf *b);
+	/* Client: the server's report. The owner frees it. */
+	struct buf server_output;
+	bool server_output_json;
+	int error_code; /* client: iperf3's number of the error that the server sent; 0 = none */
+	int error_errno;
+};
+
 struct proto_session {
 	const struct proto *proto;
 	enum proto_role role;
@@ -131,6 +158,7 @@ struct proto_session {
 	const struct proto_result *far_result; /* the whole of what it sent; NULL = not told */
 	bool lines_cut;                        /* native: lines over the bound were left out */
 	bool error_told;                       /* server: the peer has heard what failed */
+	struct proto_extra *extra;             /* iperf3's; NULL = nobody cares */
 	void *state;                           /* the protocol's own; freed by ->close */
 };
 

@@ -61,8 +61,26 @@ static void hand_in(const struct serve_job *job, const struct serve_line *line)
 	buf_fini(&b);
 }
 
+static void put_words(void *put_arg, int stream, const char *text, size_t n)
+{
+	const struct serve_job *job = put_arg;
+
+	while (n) {
+		struct serve_msg m = {.type = SERVE_MSG_WORDS, .a = (uint64_t)stream};
+
+		m.len = (uint32_t)(n < sizeof(m.text) ? n : sizeof(m.text));
+		memcpy(m.text, text, m.len);
+		serve_chan_send(job->chan, &m, -1);
+		text += m.len;
+		n -= m.len;
+	}
+}
+
 int serve_child_body(const struct serve_job *job)
 {
+	const struct serve_words *words = job->cfg->words;
+	struct serve_job own = *job;
+	void *thing;
 	struct serve_feed feed = {
 		.chan = job->chan, .ctl = job->ctl, .stop = job->stop, .nice = job->nice};
 	struct proto_session s;
@@ -78,7 +96,10 @@ int serve_child_body(const struct serve_job *job)
 
 	session_open(&s, job, &feed);
 	peer = s.peer_addr;
+	thing = words ? words->begin(words->arg, &m, put_words, &own) : NULL;
 	r = measure_serve_run(&m, &run, &e);
+	if (thing)
+		words->end(thing, run, r, &e);
 	hand_in(job, &(struct serve_line){.peer = &peer,
 					  .protocol = job->proto->name,
 					  .who = &s.peer,

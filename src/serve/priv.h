@@ -121,6 +121,7 @@ enum serve_msg_type {
 	SERVE_MSG_TURN,   /* front: a = 1: the hellos may come; 0: there is no UDP, or no more */
 	SERVE_MSG_RESULT, /* child: the log line */
 	SERVE_MSG_AGAIN,  /* child: text: struct serve_again */
+	SERVE_MSG_WORDS,  /* child: a piece of another tool's report; a = stream */
 };
 struct serve_msg {
 	uint32_t type, len; /* len: bytes of text */

@@ -58,7 +58,8 @@ static int drop_privileges(const struct serve_cfg *cfg, struct weir_err *e)
 
 static int open_listener(const struct serve_cfg *cfg, struct weir_err *e)
 {
-	struct net_sock_opts o = {.bind_host = cfg->bind_host, .family = cfg->family};
+	struct net_sock_opts o = {
+		.bind_host = cfg->bind_host, .bind_dev = cfg->bind_dev, .family = cfg->family};
 
 	if (cfg->listen_fd < 0)
 		return net_listen_tcp(&o, cfg->port, BACKLOG, e);

@@ -23,8 +23,26 @@ struct serve_limits {
 	size_t queue;          /* exclusive: clients that wait; default 16 */
 	int64_t queue_ns;      /* exclusive: how long at most; default 10 min */
 };
+/*
+ * Another tool's report of each test. It is made in the test's process, which has no standard output
+ * of its own, and comes to the front's in pieces. `stream`: 0 output, 1 errors.
+ */
+struct measure_serve;
+struct model_run;
+typedef void serve_put(void *put_arg, int stream, const char *text, size_t n);
+struct serve_words {
+	void *arg;
+	/* In the test's process, before and after. A thing of the caller's own between the two is
+	 * what begin returns; m's hooks may be set. */
+	void *(*begin)(void *arg, struct measure_serve *m, serve_put *put, void *put_arg);
+	void (*end)(void *thing, const struct model_run *run, int rc, const struct weir_err *e);
+	/* In the front. n 0: that test has ended, its slot is free. Control characters but ends of
+	 * lines and tabs are gone. */
+	void (*text)(void *arg, size_t slot, int stream, const char *text, size_t n);
+};
 struct serve_cfg {
 	const char *bind_host; /* NULL = all */
+	const char *bind_dev;  /* of the listener, or NULL */
 	int family;
 	uint16_t port;
 	const struct net_prefix *allow; /* beside on-link and private peers */
@@ -47,6 +65,7 @@ struct serve_cfg {
 	int status_fd;     /* serve_status_listen()'s, borrowed; 0 = none */
 	/* One complete log line (no newline), already safe. */
 	void (*log)(void *arg, const char *line);
+	const struct serve_words *words; /* or NULL */
 	/* After the listener is up and privileges are gone. */
 	void (*ready)(void *arg, const char *where);
 	void *arg;

@@ -169,6 +169,10 @@ static _Noreturn void become_child(const struct serve_front *f, const struct ser
 
 static void slot_free(struct serve_front *f, struct serve_test *t)
 {
+	const struct serve_words *w = f->cfg->words;
+
+	if (w)
+		w->text(w->arg, (size_t)(t - f->tests.v), 0, "", 0);
 	serve_heap_del(&f->heap, &t->timer);
 	serve_udp_done(f, t);
 	window_return(&f->tests, t->window);
@@ -267,6 +271,21 @@ static void has_result(struct serve_front *f, struct serve_test *t, struct serve
 	serve_heap_set(&f->heap, &t->timer, clk_mono_ns() + ENDING_NS);
 }
 
+/* A child is not trusted: what would move a terminal's cursor is no text. */
+static void has_words(struct serve_front *f, const struct serve_test *t, struct serve_msg *m)
+{
+	const struct serve_words *w = f->cfg->words;
+
+	for (size_t i = 0; i < m->len; i++) {
+		unsigned char c = (unsigned char)m->text[i];
+
+		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+			m->text[i] = '?';
+	}
+	if (w && m->len)
+		w->text(w->arg, (size_t)(t - f->tests.v), m->a != 0, m->text, m->len);
+}
+
 static void log_death(struct serve_front *f, struct serve_test *t, int status)
 {
 	char why[96] = "its process ended without a result";
@@ -326,6 +345,8 @@ void serve_test_event(struct serve_front *f, struct serve_test *t)
 			expects_udp(f, t, &m);
 		else if (m.type == SERVE_MSG_RESULT)
 			has_result(f, t, &m);
+		else if (m.type == SERVE_MSG_WORDS)
+			has_words(f, t, &m);
 		else if (m.type == SERVE_MSG_AGAIN && serve_udp_again(f, t, &m))
 			kill_test(t, "its peer has begun another test from the same port");
 	}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* persona's private pieces: the rows, and what iperf3's two roles share. */
+#ifndef WEIR_PERSONA_PRIV_H
+#define WEIR_PERSONA_PRIV_H
+
+#include <sys/types.h>
+
+#include "format/format.h"
+#include "measure/measure.h"
+#include "persona/persona.h"
+
+extern const struct persona persona_iperf3;
+
+/* ---- iperf3: the command line (iperf3_opts.c) -------------------------------------- */
+
+enum i3_style { I3_STYLE_312, I3_STYLE_321 };
+#define I3_RATE_PERIODS_MAX 1000
+
+struct i3_cfg {
+	/* either */
+	int64_t port;
+	char unit; /* of -f, or 0 */
+	double interval_s;
+	char *pidfile, *file, *bind, *bind_dev, *logfile, *timestamps; /* NULL = not given */
+	int64_t cpu, server_cpu;                                       /* -1 = any */
+	bool verbose, json, stream, full, forceflush, mptcp, v4, v6;
+	int64_t debug, rcv_timeout_ms, snd_timeout_ms;
+	bool keepalive, rcv_given;
+	int64_t keep_idle, keep_interval, keep_count;
+	int style;
+	/* server */
+	bool server, daemon, one_off, pkcs1;
+	uint64_t limit_bps;
+	int64_t limit_s, idle_s, max_duration_s, skew_s;
+	char *key, *users;
+	/* client */
+	char *host, *cc, *title, *extra_data, *username, *public_key;
+	bool udp, sctp, rate_given, time_given, reverse, bidir, nodelay, zerocopy, rx_trunc;
+	bool server_output, wide, digits, dont_fragment, gsro;
+	int64_t connect_timeout_ms, time_s, omit_s, parallel, cport, mss, tos, flow_label, burst;
+	uint64_t rate_bps, fq_rate, bytes, blocks, len, window;
+	/* weir's own */
+	bool no_store;
+	char *db;
+	struct opt_list tags;
+	bool help, version;
+};
+/* What is wrong, in iperf3's words; param: it goes with the usage. */
+struct i3_error {
+	bool param, told; /* told: the parser has said it already */
+	char text[240];
+};
+/* 0, or -EINVAL with e. */
+int i3_parse(struct i3_cfg *c, int argc, char **argv, struct i3_error *e);
+void i3_cfg_fini(struct i3_cfg *c);
+extern const struct opt_set i3_sets[];
+extern const size_t i3_n_sets;
+/* "%dev" at the end of a host goes to *dev. */
+int i3_split_device(char **host, char **dev);
+/* Suffixes K M G T; 1024 or 1000. False for what is no number (0 then). */
+bool i3_number(const char *s, double base, double *v);
+
+/* ---- where output goes (iperf3_out.c) ------------------------------------------------- */
+
+struct i3_out {
+	const struct i3_cfg *c;
+	int fd;         /* standard output, or the log file */
+	int err_fd;     /* standard error, or the log file */
+	struct buf buf; /* what the writer has made */
+	char system_info[400];
+};
+int i3_out_open(struct i3_out *o, const struct i3_cfg *c, struct i3_error *e);
+void i3_out_close(struct i3_out *o);
+void i3_out_flush(struct i3_out *o); /* o->buf */
+void i3_out_prefix(void *arg, struct buf *b);
+/* "iperf3: error - …" and what else goes there. */
+void i3_complain(struct i3_out *o, const char *fmt, ...) PRINTF_LIKE(2, 3);
+const char *i3_version(const struct i3_cfg *c);
+void i3_system_info(char *dst, size_t cap);
+struct sink *i3_writer(struct i3_out *o, struct buf *out);
+/* With -V: who prints. */
+void i3_banner(struct i3_out *o);
+int i3_usage(const struct i3_cfg *c, int fd);
+int i3_print_version(const struct i3_cfg *c);
+
+/* A stop signal: readable, then its number can be taken (0 = none came). */
+int i3_stop_fd(void);
+int i3_stop_signal(void);
+bool i3_is_stopping(void);
+void i3_stop_now(void); /* as if by a signal without a number */
+
+/* ---- the roles -------------------------------------------------------------------------- */
+
+struct i3_test { /* a session's side of struct format_iperf3_test */
+	struct format_iperf3_test t;
+	struct format_iperf3_flow *flows;
+	char host[128], cookie[PROTO_COOKIE_LEN];
+};
+/* What both roles read off a session; host: as the user calls it, NULL = the peer's address. */
+void i3_test_read(struct i3_test *t, const struct proto_session *s, const char *host);
+void i3_test_flows(struct i3_test *t, const struct proto_session *s);
+void i3_test_fini(struct i3_test *t);
+/* Timeouts and keepalive of the sockets. */
+void i3_apply_sockets(const struct i3_cfg *c, const struct proto_session *s);
+int i3_pin(int64_t cpu);
+/* Writes the number of this process; refuses when another's lives. */
+int i3_pidfile(const char *file, struct i3_error *e);
+
+int i3_client(const struct i3_cfg *c, struct i3_out *o);
+int i3_server(const struct i3_cfg *c, struct i3_out *o);
+
+#endif
