@@ -51,6 +51,8 @@ struct iperf_acc {
 	double streams;   /* -P */
 	double sent;      /* datagrams that the client sent */
 	double cpu_local, cpu_remote, connect_s, window, window_asked;
+	int results; /* whose debug output this is: 1 = ours, 2 = the other end's */
+	double result_bytes[2];
 	enum iperf_said next; /* of the row that follows */
 	int next_id;          /* of which stream; IPERF_NONE = any */
 	bool next_remote;     /* it is the other end's report */

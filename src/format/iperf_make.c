@@ -22,7 +22,7 @@ struct make {
 	struct iperf_acc *a;
 	struct format_found *f;
 	size_t streams[2]; /* of each direction */
-	bool sum;          /* a sum is printed */
+	bool sum[2];       /* a sum of each is printed */
 };
 
 /* ---- whose row it is ---- */
@@ -37,10 +37,7 @@ static int dir_of(const struct iperf_acc *a, const struct iperf_row *r)
 		return MODEL_DOWN;
 	if (a->client)
 		return MODEL_UP;
-	if (!a->server)
-		return -1;
-	/* A server that sends does so because it was asked to. */
-	return r->said == SAID_SENDER && r->bytes > 0 ? MODEL_DOWN : MODEL_UP;
+	return a->server ? MODEL_UP : -1;
 }
 
 /* A server that is asked to send has no receiver's row, or has retransmits. */
@@ -139,9 +136,11 @@ static void put_tails(struct make *m, const struct iperf_row *r, struct model_di
 	bool udp = m->a->udp;
 
 	if (!udp && !isnan(r->retr) && view != MODEL_RECEIVER) {
-		if (bogus_retr(r))
+		if (bogus_retr(r)) {
 			found_unknown(m->f, "tcp.retransmits", d);
-		else
+			found_warn(m->f, WARN_UNAVAILABLE, "%.0f retransmits in %.3g bytes",
+				   r->retr, r->bytes);
+		} else
 			put(m, "tcp.retransmits", d, r->retr, 1);
 	}
 	put(m, "tcp.cwnd", d, udp ? UNSET : r->cwnd, 0);
@@ -166,7 +165,8 @@ static void put_summary(struct make *m, const struct iperf_row *r)
 {
 	int dir = dir_of(m->a, r), view = view_of(m->a, r, dir);
 	bool both = r->id == IPERF_SUM && m->a->full_duplex;
-	bool total = r->id == IPERF_SUM || (!m->sum && count_streams(m->a) <= 1) ||
+	int side = r->role == 'R';
+	bool total = r->id == IPERF_SUM || (!m->sum[side] && m->streams[side] <= 1) ||
 		     (m->a->full_duplex && count_streams(m->a) == 1);
 	struct model_dims d = found_dims(dir, view, total ? -1 : flow_number(m->a, r->id));
 
@@ -215,12 +215,12 @@ static void put_interval(struct make *m, const struct iperf_row *r, bool sum_too
 /* Rows that carry the whole: the sum's where there is one, else those of the only stream. */
 static bool is_total(const struct make *m, const struct iperf_row *r)
 {
-	return isnan(r->reordered) && !r->star &&
-	       (count_streams(m->a) > 1 ? r->id == IPERF_SUM : r->id != IPERF_SUM);
+	return isnan(r->reordered) && !r->star && r->role != 'R' &&
+	       (m->streams[0] > 1 ? r->id == IPERF_SUM : r->id != IPERF_SUM);
 }
 
 struct span {
-	double bytes, seconds, retr, lost, total, first, last, step;
+	double bytes, seconds, some, retr, lost, total, first, last, step;
 	double *rate;                       /* of the whole's intervals, as printed */
 	size_t n, zero, run, longest, tail; /* tail: zeros at the end */
 	bool odd;                           /* an interval of almost no length */
@@ -244,9 +244,15 @@ static void add_span(struct span *s, const struct iperf_row *r)
 		return;
 	s->first = s->seconds > 0 ? s->first : r->t0;
 	s->last = r->t1;
-	s->bytes += !isnan(r->bytes) ? r->bytes : r->bps * t / 8;
-	s->seconds += t;
+	if (!r->cut) {
+		/* Whichever was printed with more digits. */
+		bool by_rate = isnan(r->bytes) || r->bps_step * r->bytes < r->bytes_step * r->bps;
+
+		s->bytes += by_rate ? r->bps * t / 8 : r->bytes;
+		s->seconds += t;
+	}
 	s->retr += r->retr;
+	s->some += rate > 0 ? t : 0;
 	s->lost += r->lost;
 	s->total += r->total;
 	if (t < 0.1)
@@ -258,12 +264,26 @@ static void add_span(struct span *s, const struct iperf_row *r)
 	s->tail = s->run;
 }
 
+static double figure(const struct format_found *f, const char *metric, int view)
+{
+	for (size_t i = 0; i < f->n_fig; i++) {
+		const struct found_fig *g = &f->fig[i];
+
+		if (!strcmp(g->metric, metric) && g->state == MODEL_KNOWN &&
+		    !(g->dims.has >> DIM_FLOW & 1) &&
+		    (view < 0 || ((g->dims.has >> DIM_VIEW & 1) && g->dims.v[DIM_VIEW] == view)))
+			return g->value;
+	}
+	return NAN;
+}
+
 /* No result was printed: what the intervals say, marked as such. */
 static void derive(struct make *m, const struct span *s)
 {
 	const struct iperf_row *one = NULL;
 	int dir, view;
 	struct model_dims d;
+	enum model_prov prov;
 
 	for (size_t i = 0; i < m->a->n && !one; i++)
 		one = counts(m, &m->a->row[i]) ? &m->a->row[i] : NULL;
@@ -273,25 +293,55 @@ static void derive(struct make *m, const struct span *s)
 	view = view_of(m->a, one, dir);
 	d = found_dims(dir, view, -1);
 	m->f->partial = true;
+	prov = s->first > 0 ? MODEL_PARTIAL : MODEL_DERIVED;
 	put(m, view == MODEL_SENDER ? "throughput.sent" : "goodput", d, s->bytes * 8 / s->seconds,
 	    0);
-	found_prov(m->f, MODEL_PARTIAL);
+	found_prov(m->f, prov);
 	put(m, "bytes", d, s->bytes, 0);
-	found_prov(m->f, MODEL_PARTIAL);
+	found_prov(m->f, prov);
 	put(m, "duration", DIMS_NONE, s->seconds, 0);
-	found_prov(m->f, MODEL_PARTIAL);
+	found_prov(m->f, prov);
 	if (!m->a->udp && !isnan(s->retr) && !bogus_retr(one)) {
 		put(m, "tcp.retransmits", d, s->retr, 1);
-		found_prov(m->f, MODEL_PARTIAL);
+		found_prov(m->f, prov);
 	}
 	if (s->total > 0) {
 		put(m, "udp.lost", d, s->lost, 1);
-		found_prov(m->f, MODEL_PARTIAL);
+		found_prov(m->f, prov);
+		found_ext(m->f, "ext.udp.total", UNIT_NONE, STAT_VALUE, d, s->total, 1);
+		found_prov(m->f, prov);
 		put(m, "udp.loss", d, s->lost / s->total, 0);
-		found_prov(m->f, MODEL_PARTIAL);
+		found_prov(m->f, prov);
 	}
+	if (bogus_retr(one))
+		found_warn(m->f, WARN_UNAVAILABLE, "%.0f retransmits in %.3g bytes", one->retr,
+			   one->bytes);
 	found_warn(m->f, WARN_TRUNCATED, "no result was printed; derived from %zu interval%s", s->n,
 		   s->n == 1 ? "" : "s");
+}
+
+/* Debug output tells both ends' bytes exactly, in place of a result that was cut off. */
+static void put_results(struct make *m)
+{
+	double seconds = figure(m->f, "duration", -1);
+	int dir = m->a->reverse ? MODEL_DOWN : MODEL_UP;
+
+	for (int k = 0; k < 2 && seconds > 0; k++) {
+		int view = (k == 0) == (m->a->client && !m->a->reverse) ? MODEL_SENDER
+									: MODEL_RECEIVER;
+		const char *rate = view == MODEL_SENDER ? "throughput.sent" : "goodput";
+		struct model_dims d = found_dims(dir, view, -1);
+
+		if (!(m->a->result_bytes[k] > 0) || m->a->finals)
+			continue;
+		for (size_t i = 0; i < m->f->n_fig; i++) /* exact in the place of rounded */
+			if (!strcmp(m->f->fig[i].metric, "bytes") ||
+			    !strcmp(m->f->fig[i].metric, rate))
+				m->f->fig[i--] = m->f->fig[--m->f->n_fig];
+		put(m, "bytes", d, m->a->result_bytes[k], 1);
+		put(m, rate, d, m->a->result_bytes[k] * 8 / seconds, 0);
+		found_prov(m->f, MODEL_DERIVED);
+	}
 }
 
 /* ---- what is said about it ---- */
@@ -328,19 +378,6 @@ static void judge_series(struct make *m, const struct span *s)
 		found_warn(m->f, WARN_NONSTATIONARY,
 			   "%.3g Mbit/s in the first %zu intervals, then %.3g", a / 1e6, c.at,
 			   b / 1e6);
-}
-
-static double figure(const struct format_found *f, const char *metric, int view)
-{
-	for (size_t i = 0; i < f->n_fig; i++) {
-		const struct found_fig *g = &f->fig[i];
-
-		if (!strcmp(g->metric, metric) && g->state == MODEL_KNOWN &&
-		    !(g->dims.has >> DIM_FLOW & 1) &&
-		    (view < 0 || ((g->dims.has >> DIM_VIEW & 1) && g->dims.v[DIM_VIEW] == view)))
-			return g->value;
-	}
-	return NAN;
 }
 
 static void judge_line(struct make *m)
@@ -480,7 +517,7 @@ static void put_rest(struct make *m, double seconds)
 		put(m, "duration", DIMS_NONE, seconds, 0);
 	if (!isnan(a->sent))
 		put(m, "udp.datagrams", s, a->sent, 1);
-	if (count_streams(a) > 1)
+	if (count_streams(a) > 1 && !m->f->partial)
 		put(m, "flows", DIMS_NONE, (double)count_streams(a), 1);
 	found_ext(m->f, "ext.tcp.connect", UNIT_SECOND, STAT_VALUE, DIMS_NONE, a->connect_s, 1e-5);
 	found_ext(m->f, "ext.iperf.window", UNIT_BYTE, STAT_VALUE, DIMS_NONE, a->window, 0);
@@ -562,15 +599,17 @@ void iperf_make(struct iperf_acc *a, struct format_found *f)
 	a->reverse = a->reverse || (server_sends(a) && a->gen == 3);
 	unmark_first(a);
 	for (size_t i = 0; i < a->n; i++)
-		m.sum = m.sum || (a->row[i].id == IPERF_SUM && a->row[i].summary);
+		if (a->row[i].id == IPERF_SUM && a->row[i].summary)
+			m.sum[a->row[i].role == 'R'] = true;
 	for (size_t i = 0; i < a->n_flow; i++) {
 		a->full_duplex = a->full_duplex || a->flow[i].star;
-		m.streams[a->flow[i].role == 'R'] += a->flow[i].id >= 0;
+		m.streams[a->flow[i].role == 'R'] += a->flow[i].id >= 0 && !a->flow[i].star;
 	}
 	scan(&m, &s, &seconds);
 	reordered_rows(&m);
 	if (!a->finals || !f->n_fig)
 		derive(&m, &s);
+	put_results(&m);
 	add_up(&m);
 	check_total(&m);
 	put_rest(&m, seconds);

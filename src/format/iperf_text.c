@@ -27,6 +27,10 @@ enum phrase_effect {
 	TAKES_CPU,
 	TAKES_WINDOW,
 	TAKES_STREAMS,
+	OUR_RESULTS,
+	THEIR_RESULTS,
+	RESULT_CPU,
+	RESULT_BYTES,
 	NOTHING,
 };
 static const struct phrase {
@@ -61,6 +65,13 @@ static const struct phrase {
 	{"TCP window size : # %B ( \\( WARNING : requested # %B )", 2, TAKES_WINDOW},
 	{"UDP buffer size : # %B ( \\( WARNING : requested # %B )", 2, TAKES_WINDOW},
 	{"# streams ,", 3, TAKES_STREAMS},
+	{"send_results {", 3, OUR_RESULTS},
+	{"get_results {", 3, THEIR_RESULTS},
+	{"\" cpu_util_total \" : #", 3, RESULT_CPU},
+	{"\" bytes \" : #", 3, RESULT_BYTES},
+	{"\" %w \" : -#|\"|[", 3, NOTHING},
+	{"Cookie :", 3, NOTHING},
+	{"Starting Test", 3, NOTHING},
 	{"Interval Transfer", 0, NOTHING},
 	{"Sending # byte datagrams", 2, NOTHING},
 	{"Receiving # byte datagrams", 2, NOTHING},
@@ -304,6 +315,18 @@ static void take_phrase(struct iperf_acc *a, const struct phrase *p, const doubl
 		break;
 	case TAKES_STREAMS:
 		a->streams = c[0];
+		break;
+	case OUR_RESULTS:
+	case THEIR_RESULTS:
+		a->results = p->effect == OUR_RESULTS ? 1 : 2;
+		break;
+	case RESULT_CPU:
+		if (a->results)
+			*(a->results == 1 ? &a->cpu_local : &a->cpu_remote) = c[0] / 100;
+		break;
+	case RESULT_BYTES:
+		if (a->results)
+			a->result_bytes[a->results - 1] += c[0];
 		break;
 	case ENDS:
 	case NOTHING:

@@ -19,6 +19,7 @@
 
 static const struct reader *const readers[] = {
 	&reader_iperf2,
+	&reader_iperf3,
 };
 
 const struct reader *reader_at(size_t i)

@@ -182,6 +182,6 @@ struct reader {
 };
 const struct reader *reader_at(size_t i); /* NULL past the end */
 
-extern const struct reader reader_iperf2;
+extern const struct reader reader_iperf2, reader_iperf3;
 
 #endif
