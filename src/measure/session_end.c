@@ -54,8 +54,11 @@ static int exchange(struct session *s, struct proto_result *theirs, struct weir_
 		rc = -ECANCELED;
 	if (rc >= 0 && session_is_client(s))
 		rc = s->ps->proto->end(s->ps, &mine, e);
-	/* iperf3 reads whole blocks: without an end of the stream it would wait for the rest of one. */
-	if (!s->udp)
+	/* iperf3 reads whole blocks: without an end of the stream it would wait for the rest of one.
+	 * The server ends all streams, as iperf3's does: a client's ports (--cport) are free again. */
+	if (!session_is_client(s))
+		net_engine_finish(s->en);
+	else if (!s->udp)
 		net_engine_finish_senders(s->en);
 	if (rc >= 0)
 		rc = s->ps->proto->exchange(s->ps, &mine, theirs, e);

@@ -392,6 +392,14 @@ void net_engine_finish_senders(struct net_engine *en)
 			shutdown(en->flows[i]->fd, SHUT_WR);
 }
 
+void net_engine_finish(struct net_engine *en)
+{
+	net_engine_stop_senders(en);
+	for (size_t i = 0; i < en->n; i++)
+		if (!en->flows[i]->udp)
+			shutdown(en->flows[i]->fd, SHUT_WR);
+}
+
 /* A UDP flow has no end of its own: all of them together have been silent. */
 struct quiet {
 	uint64_t bytes;

@@ -243,6 +243,9 @@ int net_engine_done_fd(const struct net_engine *en);
 void net_engine_stop_senders(struct net_engine *en);
 /* shutdown(SHUT_WR) on sender sockets: the receivers see the end after the last byte. */
 void net_engine_finish_senders(struct net_engine *en);
+/* The same on all TCP sockets: who ends a connection first is the one whose port is not free for a
+ * while afterwards. */
+void net_engine_finish(struct net_engine *en);
 /* Waits until every receiving flow saw the end, has `want` bytes (NULL = end only), or the
  * deadline passes. A UDP flow has no end: it has `want` bytes, or was silent for 200 ms. */
 void net_engine_drain(struct net_engine *en, const uint64_t *want, int64_t deadline_ns);
