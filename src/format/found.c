@@ -380,6 +380,8 @@ struct model_run *format_found_run(const struct format_found *f, const uint8_t r
 
 	if (!r)
 		return NULL;
+	if (f->start_s > 0 && f->start_s < 9e9)
+		r->start_real_ns = (int64_t)(f->start_s * 1e3) * NSEC_PER_MSEC;
 	r->protocol = model_run_str(r, f->protocol);
 	r->title = model_run_str(r, f->title);
 	r->outcome = f->partial ? OUTCOME_PARTIAL : OUTCOME_COMPLETE;

@@ -335,8 +335,9 @@ static void put_results(struct make *m)
 		if (!(m->a->result_bytes[k] > 0) || m->a->finals)
 			continue;
 		for (size_t i = 0; i < m->f->n_fig; i++) /* exact in the place of rounded */
-			if (!strcmp(m->f->fig[i].metric, "bytes") ||
-			    !strcmp(m->f->fig[i].metric, rate))
+			if (m->f->fig[i].dims.v[DIM_VIEW] == view &&
+			    (!strcmp(m->f->fig[i].metric, "bytes") ||
+			     !strcmp(m->f->fig[i].metric, rate)))
 				m->f->fig[i--] = m->f->fig[--m->f->n_fig];
 		put(m, "bytes", d, m->a->result_bytes[k], 1);
 		put(m, rate, d, m->a->result_bytes[k] * 8 / seconds, 0);

@@ -20,6 +20,7 @@
 static const struct reader *const readers[] = {
 	&reader_iperf2,
 	&reader_iperf3,
+	&reader_iperf3_json,
 };
 
 const struct reader *reader_at(size_t i)

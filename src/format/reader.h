@@ -91,6 +91,40 @@ size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *ca
 double match_bytes_unit(const char *s, size_t n);
 double match_rate_unit(const char *s, size_t n);
 
+/* ---- json_scan.c: JSON as people paste it --------------------------------------- */
+
+/*
+ * JSON that is cut off at either end, has remarks, trailing commas, "-nan" or "5.9e 06", keys
+ * twice: every value is told with its key, in order, for as long as it looks like JSON.
+ */
+#define JSON_LEVELS 32
+struct json_key {
+	uint32_t from, to; /* tokens of the key; from == to = none */
+	bool array;
+};
+enum json_what { JSON_OPEN, JSON_CLOSE, JSON_VALUE };
+struct json_scan {
+	const struct lex *l;
+	size_t i; /* the next token; at the end, the one after the document */
+	struct json_key level[JSON_LEVELS];
+	size_t depth;         /* open objects and arrays; level[depth - 1] is the innermost */
+	bool begun, fragment; /* fragment: it began inside */
+	bool cut;             /* it ended inside */
+	/* the event: an OPEN's level is there already, a CLOSE's not any more */
+	enum json_what what;
+	struct json_key key;
+	double num;                /* of a VALUE: the number; true 1, false 0; else NaN */
+	uint32_t from, to;         /* its tokens, without quotes */
+	bool string, number, last; /* last: the text ends with it, so it may be cut */
+};
+struct json_scan json_scan(const struct lex *l, size_t i);
+bool json_next(struct json_scan *s); /* false at the end */
+bool json_is(const struct json_scan *s, const struct json_key *k, const char *name);
+/* The text of tokens [from, to), at most cap - 1 bytes. */
+void json_text(const struct json_scan *s, uint32_t from, uint32_t to, char *dst, size_t cap);
+/* Does `"name" :` stand at token i? */
+bool json_key_at(const struct lex *l, size_t i, const char *name);
+
 /* ---- found.c: the report that a reader fills --------------------------------- */
 
 struct found_fig {
@@ -120,6 +154,7 @@ struct format_found {
 	char tool[32], version[32];
 	uint64_t from, to, line; /* where in the text: bytes, and the line of the first */
 	size_t first, last;      /* tokens of the block */
+	double start_s;          /* since 1970; 0 = unknown */
 	bool partial;            /* cut off */
 	uint64_t mark; /* of its figures and ports: a second paste has the same; 0 = none */
 	struct found_fig *fig;
@@ -182,6 +217,6 @@ struct reader {
 };
 const struct reader *reader_at(size_t i); /* NULL past the end */
 
-extern const struct reader reader_iperf2, reader_iperf3;
+extern const struct reader reader_iperf2, reader_iperf3, reader_iperf3_json;
 
 #endif
