@@ -6,6 +6,7 @@ peer.py stages HOST PORT      a client in each stage of a test; says "ready", th
 peer.py tokens HOST PORT FILE…  clients with the tokens in the files; prints what the server answers
 peer.py advisories HOST PORT  what once broke iperf3's server; prints a line each
 peer.py soak HOST PORT SECONDS N  N hostile connections at a time
+peer.py meter HOST PORT…      what clients of other tools say first, and changes of it
 """
 import json, random, resource, select, socket, struct, sys, time
 
@@ -177,6 +178,68 @@ def advisories(host, port):
     other.ctl.close()
 
 
+# What clients of several tools say first, as recorded, without what fills up their blocks.
+FIRST = {
+    "iperf 2.0.5 -d": "8000000100000001000013890000000000000000ffffff38",
+    "iperf 2.1.8 -d": "c001007900000001000013890000000000000000ffffff380000000000000000000000000002000100080003",
+    "iperf 2.1.8 -R": "4401007800000001000013890000000000000000ffffff380000000000000000040000000002000100080003",
+    "iperf 2.1.8 -X": "4601007800000001000013890000000000000000ffffff9c0000000000000000000000000002000100080003",
+    "iperf 2.1.8 --full-duplex": "4401007800000001000013890000000000000000ffffff380000000000000000080000000002000100080003",
+    "iperf 2.1.8 --bounceback": "00800000000000640000000180005a5a000000006b0d77550009e18effffffffffffffffffffffffffffffff000000005a5a5a5a5a5a5a5a5a5a5a5a30313233",
+    "iperf 2.1.8 --trip-times": "400100a000000001000013890000000000000000ffffff3800000000000000000010000000020001000800030000000000000000000000000000000000000000",
+    "iperf 2.0.5": "0000000000000001000013890000000000000000ffffff38",
+    "iperf 2.0.5 -u": "000000006b0d801a0003eb960000000000000001000013890000000000100000ffffff3836373839303132333435363738393031323334353637383930313233",
+    "iperf 2.1.8 -u": "000000016b0d795f000a0eef000000004801009800000001000013890000000000000000ffffff38000000000000000000000000000200010008000300000000",
+    "netperf": "00000061ffffffffffffffffffffffff000000080000000000000002ffffffffffffffffffffffff000000080000000000000000ffffffff0000002000000000",
+    "nuttcp": "48454c4f206e75747463702076362e312e320a",
+    "iperf3": b"abcdefghijklmnopqrstuvwxyz2345672345".hex() + "00",
+    "iperf3 UDP": b"9876".hex(),
+    "iperf3 UDP, old": "15cd5b07",
+    "weir UDP": b"WUDP0123456789abcdef".hex(),
+    "irtt": "14a75b010000000000000000",
+    "DNS": "000101000001000000000000076578616d706c6503636f6d0000ff0001",
+    "NTP": "17000302" + "00" * 4,
+    "SNMP": "302602010104067075626c6963a51902010002010002017f300e300c06082b060102010105000500",
+    "HTTP": b"GET / HTTP/1.1\r\n\r\n".hex(),
+}
+
+
+def mutations(p):
+    yield p
+    for i in range(min(len(p), 32)):
+        yield p[:i]
+        for x in (1, 0x80, 0xff):
+            yield p[:i] + bytes([p[i] ^ x]) + p[i + 1:]
+    yield p.ljust(1448, b"\0")
+
+
+def meter(host, *ports):
+    """Every first packet to every UDP port, and as a connection's first bytes; prints bytes in and out."""
+    sent = got = 0
+    for port in map(int, ports):
+        u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        u.connect((host, port))
+        for text in FIRST.values():
+            for p in mutations(bytes.fromhex(text)):
+                try:
+                    sent += u.send(p)
+                    got += len(u.recv(65536, socket.MSG_DONTWAIT))
+                except (BlockingIOError, ConnectionRefusedError):
+                    pass
+        u.settimeout(0.2)
+        try:
+            while True:
+                got += len(u.recv(65536))
+        except OSError:
+            pass
+    print("udp", sent, got)
+    for name, text in FIRST.items():
+        s = connect(host, int(ports[0]))
+        s.sendall(bytes.fromhex(text).ljust(64, b"\0"))
+        s.shutdown(socket.SHUT_WR)
+        print(name + ":", answer(s))
+
+
 def hostile(host, port, rng):
     s = socket.socket()
     if rng.random() < 0.3:
@@ -193,8 +256,16 @@ def hostile(host, port, rng):
     return s
 
 
+def scrap(u, rng):
+    """A datagram that a server must not answer. No hello of iperf3's: behind one address it is anybody's."""
+    u.send(rng.choice([b"", b"9875", b"98765", b"WUDP" + bytes(16), bytes(1448),
+                       bytes(rng.randrange(256) for _ in range(rng.randrange(64)))]))
+
+
 def soak(host, port, seconds, n):
     rng = random.Random(1)
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.connect((host, port))
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     held, made, end = [], 0, time.monotonic() + seconds
@@ -202,6 +273,7 @@ def soak(host, port, seconds, n):
         try:
             held.append(hostile(host, port, rng))
             made += 1
+            scrap(u, rng)
         except OSError:
             pass
         if len(held) >= n:
@@ -215,6 +287,8 @@ def soak(host, port, seconds, n):
 
 def main():
     what, host, port, *rest = sys.argv[1:]
+    if what == "meter":
+        return meter(host, port, *rest)
     port = int(port)
     if what == "stages":
         stages(host, port)

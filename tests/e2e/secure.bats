@@ -322,6 +322,13 @@ vanish()
 
 # ---- what a stranger makes the server send ----
 
+# counted GROUP NAME: a counter of the far host's network.
+counted()
+{
+	far cat /proc/net/snmp | awk -v group="$1:" -v name="$2" '$1 == group && !at { for (i = 2; i <= NF; i++)
+		if ($i == name) at = i; next } $1 == group { print $at; exit }'
+}
+
 meters()
 {
 	server
@@ -329,9 +336,18 @@ meters()
 	iperf3 -c "$WEIR_LAB_PEER" -n 1M --bidir >out
 	"$WEIR" tcp "$WEIR_LAB_PEER" -n 1M --no-store >out
 	peer advisories "$WEIR_LAB_PEER" 5201 >out
-	# Nobody is called: every connection was the client's.
-	is 'connections that the server opened' \
-		"$(far cat /proc/net/snmp | awk '$1 == "Tcp:" && $2 ~ /^[0-9]/ { print $6 }')" 0
+	# No datagram of a stranger is answered, and nobody is called whatever a client says first.
+	local ports before
+	ports=$(far ss -Hlun | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u)
+	is 'UDP ports' "$ports" 5201
+	before=$(counted Udp OutDatagrams)
+	# shellcheck disable=SC2086 # words
+	peer meter "$WEIR_LAB_PEER" $ports >meter
+	is 'datagrams sent' "$(counted Udp OutDatagrams)" "$before"
+	(($(awk '$1 == "udp" { print $2 }' meter) > 10000)) || fail "$(cat meter)"
+	is 'bytes of answers to datagrams' "$(awk '$1 == "udp" { print $3 }' meter)" 0
+	! grep -v '^udp' meter | grep -vE ': (ff|09|09fe0000007200000000)? ' || fail 'more is said than a byte or an error'
+	is 'connections that the server opened' "$(counted Tcp ActiveOpens)" 0
 	# Before it is known, a peer gets at most one byte for what it sends.
 	local first
 	for first in '' 'GET / HTTP/1.1\r\n\r\n' "$(printf '%040d' 0)" '\0\0\0\0'; do
@@ -388,22 +404,50 @@ advisories_of_logins()
 
 # ---- a long siege ----
 
+# wave N: so many real clients at once; who was served is counted.
+wave()
+{
+	local i p clients=() ways=('-n 64K -P 2' '-n 64K -R' '-u -n 64K -b 5M' '-u -R -t 1 -b 1M')
+	for ((i = 0; i < $1; i++)); do
+		# shellcheck disable=SC2086 # words
+		timeout 15 iperf3 -c "$WEIR_LAB_PEER" ${ways[i % 4]} >/dev/null 2>&1 &
+		clients+=("$!")
+	done
+	for p in "${clients[@]}"; do
+		if wait "$p"; then served=$((served + 1)); fi
+	done
+}
+
+# For a second the server can open hardly anything more.
+starve()
+{
+	[ -n "$(type -P prlimit)" ] || return 0
+	prlimit --pid "$server" --nofile="$(($(ls "/proc/$server/fd" | wc -l) + 3)):" 2>/dev/null || return 0
+	sleep 1 # the period of the siege without descriptors
+	prlimit --pid "$server" --nofile="$1:"
+}
+
 soak()
 {
-	local seconds=5 at_once=100 slack=1024 fds rss threads
+	local seconds=5 at_once=100 real=4 slack=1024 fds rss threads
 	# A sanitizer keeps freed memory for a while.
 	if grep -q __asan_init "$WEIR"; then slack=131072; fi
-	[ "${WEIR_CHECK_ALL:-0}" = 1 ] && seconds=300 at_once=1000
+	[ "${WEIR_CHECK_ALL:-0}" = 1 ] && seconds=300 at_once=1000 real=32
 	server --runtime-dir "$PWD/run" --pending-time 2 --tests 200 --memory 256M
-	iperf3 -c "$WEIR_LAB_PEER" -n 1M >out
+	served=0
+	wave 4
+	is 'served before the siege' "$served" 4
 	until_true 5 eval "! pgrep -P $server"
 	fds=$(ls "/proc/$server/fd" | wc -l)
 	threads=$(ls "/proc/$server/task" | wc -l)
 	rss=$(awk '/VmRSS/ { print $2 }' "/proc/$server/status")
 	spawn hostile python3 "$PEER" soak "$WEIR_LAB_PEER" 5201 "$seconds" "$at_once"
-	local hostile=$pid end=$(($(ms) + seconds * 1000)) served=0
+	local hostile=$pid end=$(($(ms) + seconds * 1000)) most
+	most=$(awk '/Max open files/ { print $4 }' "/proc/$server/limits")
+	served=0
+	starve "$most"
 	while (($(ms) < end)); do
-		iperf3 -c "$WEIR_LAB_PEER" -n 64K -P 2 >out 2>&1 && served=$((served + 1))
+		wave "$real"
 	done
 	ended 30 "$hostile"
 	is 'the siege' "$status" 0
@@ -411,9 +455,12 @@ soak()
 	until_true 60 eval "! pgrep -P $server"
 	until_true 20 eval "[ \$(ls /proc/$server/fd | wc -l) -le $fds ]"
 	is 'threads' "$(ls "/proc/$server/task" | wc -l)" "$threads"
-	(($(awk '/VmRSS/ { print $2 }' "/proc/$server/status") < rss + slack)) || fail 'memory grew'
+	(($(awk '/VmRSS/ { print $2 }' "/proc/$server/status") < rss + slack)) ||
+		fail "memory grew from $rss KiB: $(grep VmRSS "/proc/$server/status")"
 	if logged '(.why // "") | contains("signal")'; then fail "$(grep signal server.out)"; fi
-	iperf3 -c "$WEIR_LAB_PEER" -n 1M >out
+	served=0
+	wave 4
+	is 'served after the siege' "$served" 4
 	stop_server
 }
 @test "a siege leaves the server as it was" {
