@@ -84,7 +84,10 @@ int serve_child_body(const struct serve_job *job)
 	struct serve_feed feed = {
 		.chan = job->chan, .ctl = job->ctl, .stop = job->stop, .nice = job->nice};
 	struct proto_session s;
+	struct proto_extra extra = {.output = serve_report, .arg = &s};
+	struct measure_hooks hooks = {.extra = &extra};
 	struct measure_serve m = {.proto = &s,
+				  .hooks = &hooks,
 				  .limits = &job->limits,
 				  .workers = job->workers,
 				  .stop_fd = job->stop,

@@ -176,6 +176,9 @@ struct serve_job {
 typedef int serve_body(const struct serve_job *job);
 serve_body serve_child_body;
 
+/* proto_extra's output: text; arg is the proto_session (report.c). */
+bool serve_report(void *arg, const struct proto_result *mine, struct buf *b);
+
 /* ---- a process of its own (settle.c) ---- */
 
 /* Signals, descriptors and the parent's death; keep: descriptors that stay open beside 0 to 2. */

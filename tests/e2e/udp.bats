@@ -92,11 +92,13 @@ served()
 	client both -u -t 1 --bidir -b 10M -l 1000
 	holds 'both: all came' '[.end.streams[].udp | .lost_packets] == [0, 0] and
 		([.end.streams[].udp.packets] | min) > 600' both.out
+	client own -u -t 1 -b 2M -P 2 --get-server-output
+	holds 'the server output' '.server_output_text | test("this test alone:\n\\[1\\] received .* 0 of [0-9]+ datagrams lost")' own.out
 	client small -u -k 300 -b 1M -l 16
 	holds 'small' '.end.sum.lost_packets == 0 and .end.sum.packets >= 300' small.out
 	client large -u -k 20 -b 20M -l 65507
 	holds 'large' '.end.sum.lost_packets == 0 and .end.sum.packets >= 20' large.out
-	until_true 5 log_lines 5
+	until_true 5 log_lines 6
 	holds 'the log' '[., inputs] | all(.outcome == "done") and .[0].up.lost == 0 and .[1].down.goodput > 1e7' server.out
 	stop_server
 }
