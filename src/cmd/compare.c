@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cmd/compare.h"
-#include "cmd/floor.h"
 
 static const char *const betters[] = {"auto", "higher", "lower", NULL};
 const char *const compare_fails[] = {"never", "worse", "different", NULL};
@@ -47,7 +46,8 @@ static const struct opt compare_opts[] = {
 	{.name = "primary", .type = OPT_STR, .offset = F(primary), .metavar = "METRIC", .help = "the metric that counts; the others are corrected for their number"},
 	{.name = "margin", .type = OPT_FUNC, .offset = F(margin), .metavar = "PERCENT", .help = "a difference that does not matter", .func = compare_percent, .fallback = "2%"},
 	{.name = "noise-floor", .type = OPT_FUNC, .offset = F(floor), .metavar = "PERCENT", .help = "what this testbed shows where nothing changed", .func = compare_percent},
-	{.name = "ceiling", .type = OPT_RATE, .offset = F(ceiling), .metavar = "RATE", .help = "the link's rate for payload, at which differences cannot show"},
+	{.name = "across-sessions", .type = OPT_FLAG, .offset = F(floor_sessions), .help = "with --noise-floor: it was taken between sessions (boots, reconnects)"},
+	{.name = "ceiling", .type = OPT_RATE, .offset = F(ceiling), .metavar = "RATE", .help = "the link's rate for payload, at which differences cannot show (default: by the interface's speed, where the runs know it)"},
 	{.name = "varied", .type = OPT_LIST, .offset = F(varied), .metavar = "NAME", .help = "what was changed on purpose, such as kernel or request.congestion (repeatable)"},
 	{.name = "baseline", .type = OPT_STR, .offset = F(baseline), .metavar = "SIDE", .help = "this is A; all the others are compared with it"},
 	{.name = "fail-on", .type = OPT_ENUM, .offset = F(fail_on), .help = "exit 3 when a metric is so", .fallback = "never", .choices = compare_fails},
@@ -68,22 +68,11 @@ static bool fails_on(const struct compare_cfg *c, const struct model_judgement *
 	       (j->outcome == VERDICT_WORSE || j->outcome == VERDICT_BETTER);
 }
 
-/* Non-inferiority: the worse end of the interval is within the margin. */
-static bool not_worse(const struct model_judgement *j)
-{
-	double limit = log1p(j->margin);
-
-	if (j->outcome == VERDICT_NONE ||
-	    j->reasons & (MODEL_R(REASON_FEW_RUNS) | MODEL_R(REASON_INTERVALS)))
-		return false;
-	return j->better == MODEL_LOWER ? log1p(j->hi) < limit : log1p(j->lo) > -limit;
-}
-
 static bool meets(const struct compare_cfg *c, const struct model_judgement *j)
 {
 	switch (c->require) {
 	case REQUIRE_NOT_WORSE:
-		return not_worse(j);
+		return model_not_worse(j);
 	case REQUIRE_BETTER:
 		return j->outcome == VERDICT_BETTER;
 	case REQUIRE_EQUIVALENT:
@@ -112,27 +101,25 @@ static int check(const struct compare_cfg *c, struct weir_err *e)
 		return err_set(e, WEIR_USAGE, EINVAL, "--json, --markdown, --paste: one of them");
 	if (c->values && (c->primary || c->metrics.n))
 		return err_set(e, WEIR_USAGE, EINVAL, "bare values have no metrics to choose from");
+	if (c->floor_sessions && !(c->floor > 0))
+		return err_set(e, WEIR_USAGE, EINVAL, "--across-sessions is for --noise-floor");
 	return 0;
 }
 
-/* What `weir calibrate` found, unless the command line says it. */
-static void find_floor(struct compare_cfg *c, const struct compare_set *s, struct cmd_floor *out)
+/* What `weir calibrate` found; a store that cannot be read has none. */
+static void find_floors(struct compare_cfg *c, const struct compare_set *s)
 {
 	struct store *st = NULL;
 
-	*out = (struct cmd_floor){0};
-	if (c->floor > 0 || !s->v[0].runs || !s->v[0].n ||
-	    cmd_db_open(&c->db, STORE_READ, &st, NULL) < 0 || !st)
+	if (!s->v[0].runs || !s->v[0].n || cmd_db_open(&c->db, STORE_READ, &st, NULL) < 0 || !st)
 		return;
-	if (cmd_floor_find(st, s->v[0].runs[0], c->primary, out) > 0)
-		c->floor = out->ratio;
+	cmd_floor_find(st, s->v[0].runs[0], &c->floors);
 	store_close(st);
 }
 
 static int run(void *cfg)
 {
 	struct compare_cfg *c = cfg;
-	struct cmd_floor floor = {0};
 	struct compare_set sides = {0};
 	struct compare_rows rows = {0};
 	struct weir_err e = {0};
@@ -142,13 +129,11 @@ static int run(void *cfg)
 	if (rc >= 0)
 		rc = compare_load(c, &sides, &e);
 	if (rc >= 0) {
-		find_floor(c, &sides, &floor);
+		find_floors(c, &sides);
 		rc = compare_judge(c, &sides, &rows, &e);
 	}
 	if (rc >= 0) {
 		(c->json ? compare_json : compare_print)(c, &sides, &rows, &b);
-		if (!c->json)
-			cmd_floor_say(&floor, &b);
 		code = compare_exit(c, &rows);
 		if (!cmd_flush(&b))
 			rc = err_set(&e, WEIR_OS, EIO, "the output was not written");

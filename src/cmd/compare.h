@@ -4,13 +4,16 @@
 #define WEIR_CMD_COMPARE_H
 
 #include "cmd/cmd.h"
+#include "cmd/floor.h"
 
 struct compare_cfg {
 	struct opt_list sides, varied, metrics;
 	bool values, paired, json, markdown, paste;
 	char *order, *primary, *baseline;
-	double margin, floor; /* ratio; floor 0 = unknown */
-	int better;           /* index in compare_betters */
+	double margin, floor;     /* ratio; floor 0 = not told */
+	bool floor_sessions;      /* the floor that is told was taken across sessions */
+	struct cmd_floors floors; /* what was calibrated */
+	int better;               /* index in compare_betters */
 	int64_t column;
 	uint64_t ceiling;
 	int fail_on, require;
@@ -49,7 +52,9 @@ struct compare_row {
 	size_t b;        /* index of the side */
 	double *xa, *xb; /* the values that were judged */
 	size_t na, nb;
+	size_t lacking[2]; /* runs of A and of B without the metric */
 	bool primary;
+	struct cmd_floor floor; /* that was applied */
 	struct model_judgement j;
 };
 struct compare_rows {
@@ -61,6 +66,36 @@ int compare_judge(const struct compare_cfg *c, const struct compare_set *s,
 /* 0, or 3 where --fail-on or --require say so. */
 int compare_exit(const struct compare_cfg *c, const struct compare_rows *rows);
 void compare_rows_fini(struct compare_rows *r);
+
+/* The metrics to compare, the primary first: those asked for, even where one side lacks them, else
+ * the usual ones that all have. */
+int compare_metrics(const struct compare_cfg *c, const struct compare_set *s, struct opt_list *l,
+		    struct weir_err *e);
+void compare_metrics_fini(struct opt_list *l);
+
+/* ---- compare_column.c: a metric of a side ---- */
+
+struct compare_column {
+	double *x; /* of the runs that have the metric */
+	int64_t *order, *block, *session;
+	size_t n, lacking;
+	double *lasted; /* seconds of the runs that say it */
+	size_t n_lasted;
+	double seconds, resolution; /* the median of those; 0 = unknown */
+	double ceiling, most;       /* of the link for payload (0 = unknown); the largest value */
+	size_t intervals, dead, stalled_runs, changed;
+	enum unit unit;
+	enum model_better better;
+	bool ordered, blocked, sessions; /* known of all */
+	bool mixed;                      /* several units */
+};
+/* metric NULL: bare values. runs: of both sides. 0 or -ENOMEM; fini in any case. */
+int compare_column(struct compare_column *c, const struct compare_side *s, const char *metric,
+		   size_t runs);
+void compare_column_fini(struct compare_column *c);
+/* The session that a run was made in (its boots, or its place where a person switches), as a
+ * number; false when unknown. */
+bool compare_session(const struct model_run *r, int64_t *session);
 
 /* What differs between two sides and was not declared: "near.kernel: 6.1 | 6.6" a line, no
  * newline at the end. Returns how many; request members that change what is measured set *gate. */

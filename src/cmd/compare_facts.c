@@ -11,8 +11,8 @@
 #include "cmd/compare.h"
 
 /* Members of a request that say what is measured, not how the hosts are set. */
-static const char *const essential[] = {"reverse", "bidir", "each-way", "parallel",
-					"length",  "bytes", "blocks",   NULL};
+static const char *const essential[] = {"reverse", "bidir",  "each-way", "parallel", "length",
+					"bytes",   "blocks", "bitrate",  NULL};
 /* What differs from run to run by itself. */
 static const char *const changing[] = {"title", "cport", "boot", NULL};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From sides to verdicts: which metrics both have, the value of each run, what is known of order,
- * sessions and durations, and the correction for having asked several questions.
+ * From sides to verdicts: which metrics both have, what of the runs' order and sessions is known of
+ * both, the noise floor of each metric, and the correction for having asked several questions.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,67 +28,9 @@ static int no_memory(struct weir_err *e)
 	return err_set(e, WEIR_OS, ENOMEM, "out of memory");
 }
 
-/* ---- values of a side ---- */
-
-struct column { /* of one metric and side */
-	double *x;
-	int64_t *order, *block;
-	size_t n;
-	double seconds, resolution;
-	enum unit unit;
-	enum model_better better;
-	bool ordered, blocked;
-};
-
-static void column_fini(struct column *c)
-{
-	free(c->x);
-	free(c->order);
-	free(c->block);
-}
-
-static void take_run(struct column *c, const struct model_run *r, const char *metric)
-{
-	const struct model_summary *s = model_find_spec(r, metric, NULL);
-	const struct model_summary *t = model_find_spec(r, "duration", NULL);
-
-	if (!s)
-		return;
-	c->ordered = c->ordered && r->start_real_ns != MODEL_NO_TIME;
-	c->blocked = c->blocked && r->exp.id != NULL;
-	c->order[c->n] = r->start_real_ns;
-	c->block[c->n] = r->exp.block;
-	c->x[c->n++] = s->value;
-	c->unit = s->metric->unit;
-	c->better = s->metric->better;
-	c->resolution = fmax(c->resolution, fmax(s->resolution, s->metric->resolution));
-	c->seconds = t && t->value > 0 ? fmax(c->seconds, t->value) : c->seconds;
-}
-
-static int take_side(struct column *c, const struct compare_side *s, const char *metric,
-		     struct weir_err *e)
-{
-	*c = (struct column){
-		.ordered = metric || s->places, .blocked = metric != NULL, .better = MODEL_HIGHER};
-	c->x = calloc(s->n + 1, sizeof(*c->x));
-	c->order = calloc(s->n + 1, sizeof(*c->order));
-	c->block = calloc(s->n + 1, sizeof(*c->block));
-	if (!c->x || !c->order || !c->block)
-		return no_memory(e);
-	for (size_t i = 0; i < s->n; i++) {
-		if (metric) {
-			take_run(c, s->runs[i], metric);
-			continue;
-		}
-		c->order[i] = s->places ? s->places[i] : 0;
-		c->x[c->n++] = s->values[i];
-	}
-	return 0;
-}
-
 /* ---- one comparison ---- */
 
-static enum model_better better_of(const struct compare_cfg *c, const struct column *col)
+static enum model_better better_of(const struct compare_cfg *c, const struct compare_column *col)
 {
 	if (c->better != BETTER_BY_METRIC)
 		return c->better == BETTER_LOWER ? MODEL_LOWER : MODEL_HIGHER;
@@ -121,7 +63,7 @@ static bool shares_a_run(const struct compare_side *a, const struct compare_side
 }
 
 static uint64_t found_of(const struct compare_cfg *c, const struct compare_side *a,
-			 const struct compare_side *b, const struct column *col)
+			 const struct compare_side *b, const struct compare_column *col)
 {
 	struct buf ignored = {0};
 	uint64_t found = 0;
@@ -136,52 +78,86 @@ static uint64_t found_of(const struct compare_cfg *c, const struct compare_side 
 	return found;
 }
 
-static struct model_side side_of(const struct column *col, bool ordered, bool blocked)
+struct known { /* of both sides */
+	bool order, block, session;
+};
+
+static struct model_side side_of(const struct compare_column *col, const struct known *k)
 {
-	return (struct model_side){.x = col->x,
-				   .n = col->n,
-				   .order = ordered ? col->order : NULL,
-				   .block = blocked ? col->block : NULL,
-				   .seconds = col->seconds};
+	return (struct model_side){
+		.x = col->x,
+		.n = col->n,
+		.order = k->order ? col->order : NULL,
+		.block = k->block ? col->block : NULL,
+		.session = k->session ? col->session : NULL,
+		.seconds = col->seconds,
+		.ceiling = col->ceiling,
+		.stalled = col->intervals ? (double)col->dead / (double)col->intervals : 0,
+		.stalled_runs = col->stalled_runs,
+		.changed = col->changed,
+	};
+}
+
+/* What the command line says is of the metric that counts; the others have what was calibrated. */
+static struct cmd_floor floor_of(const struct compare_cfg *c, const struct compare_row *row)
+{
+	const struct cmd_floor *f = row->metric ? cmd_floor_of(&c->floors, row->metric) : NULL;
+
+	if (c->floor > 0 && row->primary)
+		return (struct cmd_floor){.ratio = c->floor, .sessions = c->floor_sessions};
+	return f ? *f : (struct cmd_floor){0};
+}
+
+static void judge_columns(const struct compare_cfg *c, const struct compare_side *a,
+			  const struct compare_side *b, struct compare_column *x,
+			  struct compare_column *y, struct compare_row *row)
+{
+	const struct compare_column *one = x->n ? x : y;
+	struct known k = {.order = x->ordered && y->ordered,
+			  .block = x->blocked && y->blocked && one_experiment(a, b),
+			  .session = x->sessions && y->sessions};
+	struct model_side sa = side_of(x, &k), sb = side_of(y, &k);
+	struct model_judge_cfg cfg = {
+		.better = better_of(c, one),
+		.margin = c->margin,
+		.floor = row->floor.ratio,
+		.floor_n = row->floor.n,
+		.floor_sessions = row->floor.sessions,
+		.design = c->paired ? DESIGN_PAIRED : DESIGN_AUTO,
+		.sequential = c->sequential,
+		.ceiling = one->unit == UNIT_BPS || c->values ? (double)c->ceiling : 0,
+		.resolution = fmax(x->resolution, y->resolution),
+		.found = found_of(c, a, b, one),
+		.seed = 1,
+	};
+
+	if (x->mixed || y->mixed || (x->n && y->n && x->unit != y->unit))
+		cfg.found |= MODEL_R(REASON_UNITS);
+	model_judge(&cfg, &sa, &sb, &row->j);
+	row->unit = one->unit;
+	row->xa = x->x;
+	row->xb = y->x;
+	row->na = x->n;
+	row->nb = y->n;
+	row->lacking[0] = x->lacking;
+	row->lacking[1] = y->lacking;
+	x->x = y->x = NULL;
 }
 
 static int judge_pair(const struct compare_cfg *c, const struct compare_side *a,
 		      const struct compare_side *b, struct compare_row *row, struct weir_err *e)
 {
-	struct column x = {0}, y = {0};
-	int rc = take_side(&x, a, row->metric, e);
+	struct compare_column x = {0}, y = {0};
+	int rc = compare_column(&x, a, row->metric, a->n + b->n);
 
 	if (rc >= 0)
-		rc = take_side(&y, b, row->metric, e);
-	if (rc >= 0) {
-		const struct column *known = x.n ? &x : &y;
-		bool ordered = x.ordered && y.ordered;
-		bool blocked = x.blocked && y.blocked && one_experiment(a, b);
-		struct model_side sa = side_of(&x, ordered, blocked);
-		struct model_side sb = side_of(&y, ordered, blocked);
-		struct model_judge_cfg cfg = {
-			.better = better_of(c, known),
-			.margin = c->margin,
-			.floor = c->floor,
-			.design = c->paired ? DESIGN_PAIRED : DESIGN_AUTO,
-			.sequential = c->sequential,
-			.ceiling = known->unit == UNIT_BPS || c->values ? (double)c->ceiling : 0,
-			.resolution = fmax(x.resolution, y.resolution),
-			.found = found_of(c, a, b, known),
-			.seed = 1,
-		};
-
-		model_judge(&cfg, &sa, &sb, &row->j);
-		row->unit = known->unit;
-		row->xa = x.x;
-		row->xb = y.x;
-		row->na = x.n;
-		row->nb = y.n;
-		x.x = y.x = NULL;
-	}
-	column_fini(&x);
-	column_fini(&y);
-	return rc;
+		rc = compare_column(&y, b, row->metric, a->n + b->n);
+	row->floor = floor_of(c, row);
+	if (rc >= 0)
+		judge_columns(c, a, b, &x, &y, row);
+	compare_column_fini(&x);
+	compare_column_fini(&y);
+	return rc < 0 ? no_memory(e) : 0;
 }
 
 /* ---- which metrics ---- */
@@ -233,9 +209,8 @@ static int check_metric(const struct compare_set *s, const char *metric, struct 
 	return err_wrap(e, "no run has it");
 }
 
-/* The primary first. What is asked for is compared even where one side lacks it. */
-static int choose_metrics(const struct compare_cfg *c, const struct compare_set *s,
-			  struct opt_list *l, struct weir_err *e)
+int compare_metrics(const struct compare_cfg *c, const struct compare_set *s, struct opt_list *l,
+		    struct weir_err *e)
 {
 	int rc = 0;
 
@@ -255,6 +230,14 @@ static int choose_metrics(const struct compare_cfg *c, const struct compare_set 
 	if (rc >= 0 && !l->n)
 		rc = err_set(e, WEIR_USAGE, ENOENT, "the runs have no metric in common");
 	return rc < 0 ? err_hint(e, "--metric names one, such as goodput:down or tcp.rtt:p99") : 0;
+}
+
+void compare_metrics_fini(struct opt_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i]);
+	free(l->v);
+	*l = (struct opt_list){0};
 }
 
 /* ---- all of them ---- */
@@ -303,7 +286,7 @@ int compare_judge(const struct compare_cfg *c, const struct compare_set *s,
 		  struct compare_rows *out, struct weir_err *e)
 {
 	struct opt_list metrics = {0};
-	int rc = c->values ? 0 : choose_metrics(c, s, &metrics, e);
+	int rc = c->values ? 0 : compare_metrics(c, s, &metrics, e);
 	size_t n = c->values ? 1 : metrics.n;
 
 	*out = (struct compare_rows){.v = calloc(n * s->n + 1, sizeof(*out->v))};
@@ -313,9 +296,7 @@ int compare_judge(const struct compare_cfg *c, const struct compare_set *s,
 		rc = judge_metric(c, s, c->values ? NULL : metrics.v[i], out, e);
 	for (int primary = 0; primary < 2 && rc >= 0; primary++)
 		rc = adjust(out, primary, e);
-	for (size_t i = 0; i < metrics.n; i++)
-		free(metrics.v[i]);
-	free(metrics.v);
+	compare_metrics_fini(&metrics);
 	if (rc < 0)
 		compare_rows_fini(out);
 	return rc;

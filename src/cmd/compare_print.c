@@ -303,6 +303,45 @@ static void put_others(const struct compare_cfg *c, const struct compare_set *s,
 	}
 }
 
+/* A run without the metric is in no figure above. */
+static void put_lacking(const struct compare_set *s, const struct compare_rows *rows, struct buf *b)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct compare_row *r = &rows->v[i];
+
+		for (int k = 0; k < 2; k++) {
+			const struct compare_side *side = &s->v[k ? r->b : 0];
+
+			if (r->lacking[k] && r->lacking[k] < side->n)
+				buf_printf(b, "\n%zu of the %zu runs of %c have no %s.\n",
+					   r->lacking[k], side->n, side->letter, r->metric);
+		}
+	}
+}
+
+/* A metric is told once, though it may have been compared with several sides. */
+static void put_floors(const struct compare_rows *rows, struct buf *b)
+{
+	const struct cmd_floor *last = NULL;
+	char when[24];
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct cmd_floor *f = &rows->v[i].floor;
+
+		if (!(f->ratio > 0) || !f->when_ns ||
+		    (i && !strcmp(rows->v[i - 1].floor.metric, f->metric)))
+			continue;
+		buf_printf(b, "%s%s %.2g %%",
+			   last ? ", " : "\nNoise floor of this testbed: ", f->metric,
+			   100 * f->ratio);
+		last = f;
+	}
+	if (!last)
+		return;
+	clk_format_utc(when, sizeof(when), last->when_ns);
+	buf_printf(b, " (weir calibrate of %.10s).\n", when);
+}
+
 static void put_sides(const struct compare_set *s, const char *line_end, struct buf *b)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -327,7 +366,9 @@ void compare_print(const struct compare_cfg *c, const struct compare_set *s,
 		if (rows->v[i].primary || c->metrics.n)
 			put_verdict(c, s, &rows->v[i], out);
 	}
+	put_lacking(s, rows, out);
 	put_others(c, s, out);
+	put_floors(rows, out);
 }
 
 /* ---- JSON ---- */
@@ -353,6 +394,10 @@ static void json_row(const struct compare_set *s, const struct compare_row *r, s
 	model_judgement_json(&r->j, w);
 	model_judgement_text(&r->j, r->metric, a, other, &text);
 	jw_str(w, "text", text.data);
+	jw_arr(w, "lacking");
+	jw_u64(w, NULL, r->lacking[0]);
+	jw_u64(w, NULL, r->lacking[1]);
+	jw_end_arr(w);
 	json_values(w, "values_a", r->xa, r->na);
 	json_values(w, "values_b", r->xb, r->nb);
 	buf_fini(&text);

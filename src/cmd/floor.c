@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which calibration speaks for a run: the newest between the same two hosts. Noise belongs to a
- * testbed; another peer is another testbed.
+ * testbed and a metric; another peer is another testbed.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/floor.h"
@@ -35,54 +36,98 @@ static bool same_hosts(const struct model_run *a, const struct model_run *b)
 		same_text(a->host[MODEL_NEAR].name, b->host[MODEL_NEAR].name));
 }
 
-/* A metric that nobody named is goodput. */
-static bool same_metric(const struct model_verdict *v, const char *metric)
+static const char *tag_of(const struct model_run *r, const char *key)
 {
-	return same_text(v->metric ? v->metric : "goodput", metric ? metric : "goodput");
+	for (size_t i = 0; i < r->n_tags; i++) {
+		if (!strcmp(r->tags[i].k, key))
+			return r->tags[i].v;
+	}
+	return "";
 }
 
-static bool take_floor(const struct model_run *r, const struct model_run *like, const char *metric,
-		       struct cmd_floor *out)
+static bool has_exactly(const struct cmd_floors *l, const char *metric)
 {
-	if (!same_hosts(r, like) || !r->n_verdicts || !same_metric(&r->verdicts[0], metric))
-		return false;
-	*out = (struct cmd_floor){r->verdicts[0].effect, r->start_real_ns};
-	return out->ratio > 0;
+	for (size_t i = 0; i < l->n; i++) {
+		if (!strcmp(l->v[i].metric, metric))
+			return true;
+	}
+	return false;
 }
 
-int cmd_floor_find(struct store *s, const struct model_run *like, const char *metric,
-		   struct cmd_floor *out)
+static void take_floors(struct cmd_floors *l, const struct model_run *r)
+{
+	for (size_t i = 0; i < r->n_verdicts && l->n < FLOORS_MAX; i++) {
+		const struct model_verdict *v = &r->verdicts[i];
+		/* A metric that nobody named is goodput. */
+		const char *metric = v->metric ? v->metric : "goodput";
+		struct cmd_floor *f = &l->v[l->n];
+
+		if (!same_text(v->method, FLOOR_METHOD) || !(v->effect > 0) ||
+		    strlen(metric) >= sizeof(f->metric) || has_exactly(l, metric))
+			continue;
+		*f = (struct cmd_floor){.ratio = v->effect,
+					.n = strtoul(tag_of(r, FLOOR_EFFECTS), NULL, 10),
+					.sessions = !strcmp(tag_of(r, FLOOR_SESSIONS), "yes"),
+					.when_ns = r->start_real_ns};
+		strcpy(f->metric, metric);
+		l->n++;
+	}
+}
+
+int cmd_floor_find(struct store *s, const struct model_run *like, struct cmd_floors *out)
 {
 	struct store_filter f = {.kind = "calibration",
 				 .since_real_ns = MODEL_NO_TIME,
 				 .until_real_ns = MODEL_NO_TIME,
 				 .limit = LOOK_AT};
 	struct ids ids = {.n = 0};
-	int found = 0, rc;
+	int rc;
 
-	*out = (struct cmd_floor){0};
+	*out = (struct cmd_floors){0};
 	if (!like)
 		return 0;
 	rc = store_list(s, &f, take_id, &ids, NULL);
-	for (size_t i = 0; i < ids.n && rc >= 0 && !found; i++) {
+	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
 		struct model_run *r;
 
 		rc = store_load(s, ids.v[i], &r, NULL);
 		if (rc < 0)
 			break;
-		found = take_floor(r, like, metric, out);
+		if (same_hosts(r, like))
+			take_floors(out, r);
 		model_run_free(r);
 	}
-	return rc < 0 ? rc : found;
+	return rc < 0 ? rc : (int)out->n;
 }
 
-void cmd_floor_say(const struct cmd_floor *f, struct buf *b)
+/* Without the direction at its end: where there is one only it need not be said. */
+static size_t stem(const char *metric)
 {
-	char when[24];
+	size_t n = strlen(metric);
 
-	if (!(f->ratio > 0))
-		return;
-	clk_format_utc(when, sizeof(when), f->when_ns);
-	buf_printf(b, "Noise floor of this testbed: %.2g %% (weir calibrate of %.10s).\n",
-		   100 * f->ratio, when);
+	if (n > 3 && !strcmp(metric + n - 3, ":up"))
+		return n - 3;
+	return n > 5 && !strcmp(metric + n - 5, ":down") ? n - 5 : n;
+}
+
+static bool same_metric(const char *a, const char *b)
+{
+	size_t n = stem(a);
+
+	if (a[n] && b[stem(b)])
+		return !strcmp(a, b);
+	return n == stem(b) && !strncmp(a, b, n);
+}
+
+const struct cmd_floor *cmd_floor_of(const struct cmd_floors *l, const char *metric)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (!strcmp(l->v[i].metric, metric))
+			return &l->v[i];
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		if (same_metric(l->v[i].metric, metric))
+			return &l->v[i];
+	}
+	return NULL;
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "cmd/compare.h"
-#include "cmd/floor.h"
 #include "try/try.h"
 
 #define ALPHA 0.05
@@ -104,7 +103,9 @@ static int noise_of_runs(const struct plan_cfg *c, struct noise *out, struct wei
 	char *sides[] = {c->from, c->from, NULL};
 	struct compare_cfg load = {.sides = {sides, 2}, .db = c->db};
 	struct compare_set set = {0};
-	struct cmd_floor floor = {0};
+	const char *metric = c->primary ? c->primary : "goodput";
+	const struct cmd_floor *floor = NULL;
+	struct cmd_floors floors = {0};
 	struct store *st = NULL;
 	int rc = compare_load(&load, &set, e);
 
@@ -112,8 +113,10 @@ static int noise_of_runs(const struct plan_cfg *c, struct noise *out, struct wei
 		return rc;
 	rc = take_noise(c, &set.v[0], out, e);
 	if (rc >= 0 && !(out->floor > 0) && cmd_db_open(&c->db, STORE_READ, &st, NULL) >= 0 && st &&
-	    cmd_floor_find(st, set.v[0].runs[0], c->primary, &floor) > 0)
-		out->floor = floor.ratio;
+	    cmd_floor_find(st, set.v[0].runs[0], &floors) > 0)
+		floor = cmd_floor_of(&floors, metric);
+	if (floor)
+		out->floor = floor->ratio;
 	store_close(st);
 	compare_set_fini(&set);
 	return rc;

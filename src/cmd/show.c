@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cmd/cmd.h"
+#include "cmd/show_exp.h"
 
 struct show_cfg {
 	struct opt_list runs;
@@ -44,8 +45,16 @@ static int load_all(const struct show_cfg *c, struct store *s, struct loaded *l,
 	return rc;
 }
 
-static int print_each(const struct show_cfg *c, const struct loaded *l, struct format_opts *fo,
-		      struct buf *b, struct weir_err *e)
+static int print_one(const struct show_cfg *c, struct store *s, const struct model_run *r,
+		     const struct format_opts *fo, struct buf *b, struct weir_err *e)
+{
+	if (!c->json && !c->quiet && show_is_exp(r))
+		return show_exp(s, r, b, e);
+	return cmd_render(r, c->json ? "json" : "text", fo, b, e);
+}
+
+static int print_each(const struct show_cfg *c, struct store *s, const struct loaded *l,
+		      struct format_opts *fo, struct buf *b, struct weir_err *e)
 {
 	int rc = 0;
 
@@ -54,14 +63,15 @@ static int print_each(const struct show_cfg *c, const struct loaded *l, struct f
 	for (size_t i = 0; i < l->n && rc >= 0; i++) {
 		if (i && !c->json && !c->quiet)
 			buf_putc(b, '\n');
-		rc = cmd_render(l->v[i], c->json ? "json" : "text", fo, b, e);
+		rc = print_one(c, s, l->v[i], fo, b, e);
 		if (rc >= 0 && !cmd_flush(b))
 			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
 	}
 	return rc;
 }
 
-static int print_all(const struct show_cfg *c, const struct loaded *l, struct weir_err *e)
+static int print_all(const struct show_cfg *c, struct store *s, const struct loaded *l,
+		     struct weir_err *e)
 {
 	struct format_opts fo = cmd_format_opts();
 	struct buf b = {0};
@@ -71,7 +81,7 @@ static int print_all(const struct show_cfg *c, const struct loaded *l, struct we
 		format_table((const struct model_run *const *)l->v, l->n, &fo, &b);
 		rc = cmd_flush(&b) ? 0 : err_set(e, WEIR_OS, EIO, "the output was not written");
 	} else {
-		rc = print_each(c, l, &fo, &b, e);
+		rc = print_each(c, s, l, &fo, &b, e);
 	}
 	buf_fini(&b);
 	return rc;
@@ -96,7 +106,7 @@ static int run(void *cfg)
 	if (rc >= 0)
 		rc = load_all(c, s, &l, &e);
 	if (rc >= 0)
-		rc = print_all(c, &l, &e);
+		rc = print_all(c, s, &l, &e);
 	for (size_t i = 0; i < l.n; i++)
 		model_run_free(l.v[i]);
 	free(l.v);

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/floor.h"
 #include "cmd/try.h"
 
 #define F(field) offsetof(struct try_opts, field)
@@ -20,8 +19,6 @@ static const struct opt own_opts[] = {
 	{.name = "quick", .type = OPT_FLAG, .offset = F(quick), .help = "6 pairs, the least with which a verdict is possible"},
 	{.name = "runs", .type = OPT_STR, .offset = F(runs), .metavar = "auto", .help = "as many pairs as --precision needs, at most 200"},
 	{.name = "precision", .type = OPT_FUNC, .offset = F(precision), .metavar = "PERCENT", .help = "with --runs auto: half the width of the interval at which it ends", .func = compare_percent, .fallback = "1%"},
-	{.name = "by-hand", .type = OPT_FLAG, .offset = F(by_hand), .help = "a person boots or plugs the arms, for as many days as it takes"},
-	{.name = "changed", .type = OPT_FLAG, .offset = F(changed), .help = "with --resume: the arm is there, though the host looks the same"},
 	{.name = "margin", .type = OPT_FUNC, .offset = F(judge.margin), .metavar = "PERCENT", .help = "a difference that does not matter", .func = compare_percent, .fallback = "2%"},
 	{.name = "noise-floor", .type = OPT_FUNC, .offset = F(judge.floor), .metavar = "PERCENT", .help = "what this testbed shows where nothing changed (default: the last weir calibrate)", .func = compare_percent},
 	{.name = "ceiling", .type = OPT_RATE, .offset = F(judge.ceiling), .metavar = "RATE", .help = "the link's rate for payload, at which differences cannot show"},
@@ -40,6 +37,12 @@ const struct opt try_factor_opts[] = {
 	{.name = "arms", .type = OPT_STR, .offset = F(arms), .metavar = "NAME,NAME", .help = "what A and B are called"},
 };
 const size_t try_n_factor_opts = ARRAY_LEN(try_factor_opts);
+const struct opt try_hand_opts[] = {
+	{.name = "by-hand", .type = OPT_FLAG, .offset = F(by_hand), .help = "a person boots or plugs the arms, for as many days as it takes"},
+	{.name = "runs-per-boot", .type = OPT_INT, .offset = F(each), .metavar = "N", .help = "with --by-hand: so many runs of one boot are one value, their mean", .min = 1, .max = 1000, .fallback = "1"},
+	{.name = "changed", .type = OPT_FLAG, .offset = F(changed), .help = "with --resume: the arm is there, though the host looks the same"},
+};
+const size_t try_n_hand_opts = ARRAY_LEN(try_hand_opts);
 const struct opt try_run_opts[] = {
 	{.name = "settle", .type = OPT_TIME, .offset = F(settle_ns), .metavar = "TIME", .help = "wait after each switch", .max = 3600 * NSEC_PER_SEC},
 	{.name = "warmup", .type = OPT_INT, .offset = F(warmup), .metavar = "N", .help = "runs that are thrown away first", .max = 100, .fallback = "1"},
@@ -82,11 +85,13 @@ int session_run(struct session *s, struct weir_err *e)
 {
 	struct try_watch watch = say_watch(s);
 	struct weir_err undo = {0};
+	size_t failed;
 	int end = open_arm(s, e);
 
 	if (end < 0)
 		return end;
 	end = try_loop(&s->x, s->arm, &watch, e);
+	failed = s->x.failed + s->x.failed_before;
 	say_end_line(s);
 	if (try_arm_close(s->arm, &undo) < 0)
 		fprintf(stderr, "weir try: not undone: %s\n", undo.msg);
@@ -97,8 +102,8 @@ int session_run(struct session *s, struct weir_err *e)
 		fputs("--max-time is up.\n", stderr);
 	if (end == TRY_FAILED)
 		fprintf(stderr, "Given up, with too many failed runs; the last: %s\n", e->msg);
-	if (s->x.failed)
-		fprintf(stderr, "%zu run%s failed%s.\n", s->x.failed, s->x.failed == 1 ? "" : "s",
+	if (failed)
+		fprintf(stderr, "%zu run%s failed%s.\n", failed, failed == 1 ? "" : "s",
 			end == TRY_FAILED ? "" : " and had to be repeated");
 	return end;
 }
@@ -124,17 +129,15 @@ static void varied_names(const struct try_factor *f, struct opt_list *out, char 
 	out->v = names;
 }
 
-/* The whole blocks' runs of a level, whatever the other factor has. Borrowed runs. */
+/* The runs of a level, whatever the other factor has. Borrowed runs. */
 static int fill_side(struct session *s, size_t f, size_t level, struct compare_side *side)
 {
-	size_t n = try_variants(&s->design), blocks = try_slots(&s->x) / n;
-
 	side->letter = (char)('A' + level);
 	side->name = s->design.factors[f].levels[level];
 	side->runs = calloc(try_slots(&s->x) + 1, sizeof(struct model_run *));
 	if (!side->runs)
 		return -ENOMEM;
-	for (size_t i = 0; s->x.runs && i < blocks * n; i++) {
+	for (size_t i = 0; s->x.runs && i < try_slots(&s->x); i++) {
 		if (s->x.runs[i] &&
 		    try_level(&s->design, try_variant_at(&s->design, i), f) == level)
 			side->runs[side->n++] = s->x.runs[i];
@@ -226,16 +229,14 @@ static int judge_factor(struct session *s, size_t f, struct verdicts *keep, stru
 	struct compare_side sides[TRY_LEVELS_MAX] = {0};
 	struct compare_set set = {sides, n};
 	struct compare_rows rows = {0};
-	struct cmd_floor floor = {0};
 	struct buf out = {0};
 	char *names[8];
 	int rc = 0, code = CMD_OK;
 
 	varied_names(&s->design.factors[f], &c.varied, names);
 	c.sequential = s->automatic;
-	if (!(c.floor > 0) && s->store &&
-	    cmd_floor_find(s->store, any_run(s), c.primary, &floor) > 0)
-		c.floor = floor.ratio;
+	if (s->store)
+		cmd_floor_find(s->store, any_run(s), &c.floors);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = fill_side(s, f, i, &sides[i]);
 	rc = rc < 0 ? err_set(e, WEIR_OS, ENOMEM, "out of memory")
@@ -244,8 +245,6 @@ static int judge_factor(struct session *s, size_t f, struct verdicts *keep, stru
 		if (s->design.n_factors > 1)
 			put_head(s, f, &out);
 		(c.json ? compare_json : compare_print)(&c, &set, &rows, &out);
-		if (!c.json)
-			cmd_floor_say(&floor, &out);
 		if (c.json && s->design.n_factors > 1 && f + 1 == s->design.n_factors)
 			buf_puts(&out, "]\n");
 		code = compare_exit(&c, &rows);
@@ -301,23 +300,6 @@ out:
 	return rc;
 }
 
-static int run_by_hand(struct session *s, struct weir_err *e)
-{
-	int rc = 0;
-
-	if (s->resumed && session_next(s) < try_slots(&s->x)) {
-		rc = hand_check(s, e);
-		if (rc >= 0)
-			rc = session_run(s, e);
-		if (rc < 0 || rc == TRY_FAILED)
-			return rc < 0 ? rc : CMD_FAILED;
-	}
-	if (session_next(s) == try_slots(&s->x))
-		return finish(s, TRY_FINISHED, e);
-	say_next_arm(s);
-	return CMD_OK;
-}
-
 /* "--resume ID" as two words: a word that is no measurement is the id. */
 static void take_id_word(struct try_opts *o)
 {
@@ -351,7 +333,7 @@ static int run(void *cfg)
 	if (rc >= 0)
 		say_plan(&s);
 	if (rc >= 0 && s.by_hand) {
-		rc = run_by_hand(&s, &e);
+		rc = session_by_hand(&s, finish, &e);
 	} else if (rc >= 0) {
 		rc = session_run(&s, &e);
 		if (rc >= 0)
@@ -363,6 +345,7 @@ static int run(void *cfg)
 
 static const struct cmd_more try_more[] = {
 	{"What varies", try_factor_opts, &try_n_factor_opts, 0},
+	{"By hand", try_hand_opts, &try_n_hand_opts, 0},
 	{"Running", try_run_opts, &try_n_run_opts, 0},
 	{"Store", cmd_db_opts, &cmd_db_n_opts, F(judge.db)},
 	{0},

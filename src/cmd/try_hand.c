@@ -74,6 +74,7 @@ int hand_check(struct session *s, struct weir_err *e)
 	char boot[64] = "", now[128];
 	struct buf facts = {0};
 	const struct model_run *last = last_run(s);
+	bool begun;
 	int rc = 0;
 
 	sys_read_attr(BOOT_ID, boot, sizeof(boot));
@@ -88,11 +89,31 @@ int hand_check(struct session *s, struct weir_err *e)
 	if (s->o->changed || !last)
 		return 0;
 	rc = check_kernel(s, try_variant_at(&s->design, session_next(s)), now, e);
-	if (rc >= 0 && !strcmp(tag_of(last, "boot"), boot))
+	begun = session_next(s) % try_each(&s->design); /* the turn goes on in its boot */
+	if (rc >= 0 && !begun && !strcmp(tag_of(last, "boot"), boot))
 		rc = err_set(e, WEIR_USAGE, EINVAL,
 			     "this is still the boot of the last run (kernel %.60s)", now);
 	if (rc < 0)
 		err_hint(e, "switch first; --changed says that the arm is there, whatever it looks "
 			    "like");
 	return rc;
+}
+
+int session_by_hand(struct session *s,
+		    int (*finish)(struct session *s, int end, struct weir_err *e),
+		    struct weir_err *e)
+{
+	int rc = 0;
+
+	if (s->resumed && session_next(s) < try_slots(&s->x)) {
+		rc = hand_check(s, e);
+		if (rc >= 0)
+			rc = session_run(s, e);
+		if (rc < 0)
+			return rc;
+	}
+	if (session_next(s) == try_slots(&s->x))
+		return finish(s, TRY_FINISHED, e);
+	say_next_arm(s);
+	return rc == TRY_FAILED || rc == TRY_STOPPED ? CMD_FAILED : CMD_OK;
 }

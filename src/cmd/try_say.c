@@ -70,6 +70,8 @@ void say_plan(struct session *s)
 	say_variants(s);
 	fprintf(stderr, ": %s%zu %s, ", s->automatic ? "at most " : "", s->design.blocks,
 		try_variants(&s->design) == 2 ? "pairs" : "blocks");
+	if (try_each(&s->design) > 1)
+		fprintf(stderr, "%zu boots, ", all / try_each(&s->design));
 	if (s->resumed)
 		fprintf(stderr, "%zu of %zu run%s left", left, all, plural(all));
 	else
@@ -104,16 +106,25 @@ size_t session_next(const struct session *s)
 
 void say_next_arm(struct session *s)
 {
-	size_t i = session_next(s);
-	struct buf name = {0};
+	size_t i = session_next(s), each = try_each(&s->design);
+	const char *resume = s->id + MODEL_ID_LEN - 8, *cmd = s->o->calibrate ? "calibrate" : "try";
+	struct buf name = {0}, safe = {0};
 
 	if (i == try_slots(&s->x))
 		return;
 	try_variant_name(&s->design, try_variant_at(&s->design, i), &name);
-	printf("Run %zu of %zu is the turn of: %s\n"
-	       "Boot or plug it (also when it is there already), then: weir try --resume=%s\n",
-	       i + 1, try_slots(&s->x), name.data ? name.data : "?", s->id + MODEL_ID_LEN - 8);
+	safe_put(&safe, name.data ? name.data : "", name.len);
+	if (i % each)
+		printf("%zu more of %zu runs in this boot (%s): weir %s --resume=%s\n",
+		       each - i % each, each, safe.data ? safe.data : "?", cmd, resume);
+	else
+		printf("%s %zu of %zu is the turn of: %s\n"
+		       "Boot or plug it (also when it is there already), then: weir %s "
+		       "--resume=%s\n",
+		       each > 1 ? "Boot" : "Run", i / each + 1, try_slots(&s->x) / each,
+		       safe.data ? safe.data : "?", cmd, resume);
 	buf_fini(&name);
+	buf_fini(&safe);
 }
 
 /* ---- during ---- */
@@ -160,13 +171,15 @@ static void put_value(const struct session *s, const struct model_run *r)
 static void put_effect(const struct session *s)
 {
 	struct model_judge_cfg cfg = {.sequential = true, .margin = s->judge.margin};
-	size_t blocks = session_next(s) / try_variants(&s->design);
+	size_t blocks = session_next(s) / try_block(&s->design);
 	struct model_judgement j;
 
 	if (blocks < BLOCKS_MIN || s->design.same || s->design.n_factors != 1 ||
 	    s->design.factors[0].n_levels != 2)
 		return;
-	if (try_effect(&s->x, 0, 1, 0, blocks, &cfg, &j) < 0 || isnan(j.lo))
+	struct try_span span = {.b = 1, .to = blocks, .metric = s->judge.primary};
+
+	if (try_effect(&s->x, &span, &cfg, &j) < 0 || isnan(j.lo))
 		return;
 	fprintf(stderr, "  so far %+.3g %% (%+.3g to %+.3g)", 100 * j.effect, 100 * j.lo,
 		100 * j.hi);
@@ -187,6 +200,7 @@ static void after(void *arg, const struct try_exp *x, size_t slot, const struct 
 	s->dirty = in_place() && r;
 	if (!r) {
 		fprintf(stderr, "  failed: %s\n", why->msg);
+		record_failure(s);
 		return;
 	}
 	put_value(s, r);
@@ -210,7 +224,9 @@ static bool enough(void *arg, const struct try_exp *x, size_t blocks)
 		return false;
 	for (size_t f = 0; f < s->design.n_factors; f++) {
 		for (size_t l = 1; l < s->design.factors[f].n_levels; l++) {
-			if (try_effect(x, f, l, 0, blocks, &cfg, &j) < 0 ||
+			struct try_span span = {f, l, 0, blocks, s->judge.primary};
+
+			if (try_effect(x, &span, &cfg, &j) < 0 ||
 			    !(model_t_half(&j.t, j.conf) <= log1p(s->o->precision)))
 				return false;
 		}

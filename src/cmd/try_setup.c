@@ -15,6 +15,8 @@
 #include "cmd/try.h"
 
 #define PAIRS_QUICK  6
+#define BLOCKS_MAX   1000000
+#define EACH_MAX     1000
 #define PAIRS_AUTO   200
 #define RUN_EXTRA_NS (60 * NSEC_PER_SEC)
 #define RUN_UNKNOWN  (3600 * NSEC_PER_SEC)
@@ -145,8 +147,10 @@ static int set_arms(struct session *s, struct weir_err *e)
 	if (o->arms && !shell && !o->by_hand)
 		return err_set(e, WEIR_USAGE, EINVAL,
 			       "--arms needs --by-hand, or --a and --b with their commands");
-	if (o->by_hand && (shell || !o->arms))
+	if (o->by_hand && (shell || o->vary.n || (!o->arms && !o->calibrate)))
 		return err_set(e, WEIR_USAGE, EINVAL, "--by-hand needs --arms NAME,NAME alone");
+	if (o->each > 1 && !o->by_hand)
+		return err_set(e, WEIR_USAGE, EINVAL, "--runs-per-boot is for --by-hand");
 	if (!shell && !o->arms)
 		return 0;
 	if (s->design.n_factors == TRY_FACTORS_MAX)
@@ -199,6 +203,7 @@ static int set_length(struct session *s, struct weir_err *e)
 	char *end;
 
 	s->design.blocks = (size_t)(o->quick ? PAIRS_QUICK : o->pairs);
+	s->design.each = (size_t)o->each;
 	if (o->calibrate) {
 		s->group = s->design.blocks;
 		s->design.blocks *= (size_t)o->experiments;
@@ -225,6 +230,7 @@ static void make_plan(struct session *s)
 	jw_end_arr(&w);
 	jw_u64(&w, "blocks", s->design.blocks);
 	jw_u64(&w, "group", s->group);
+	jw_u64(&w, "each", try_each(&s->design));
 	jw_bool(&w, "by_hand", s->by_hand);
 	jw_bool(&w, "auto", s->automatic);
 	jw_end_obj(&w);
@@ -287,7 +293,7 @@ static int read_command(struct session *s, const struct js *list, struct weir_er
 
 static int read_plan(struct session *s, const char *text, struct weir_err *e)
 {
-	int64_t blocks = 0, group = 0;
+	int64_t blocks = 0, group = 0, each = 1;
 	int rc = js_parse(text, strlen(text), &js_limits_file, &s->plan_doc, e);
 	const struct js *v = rc < 0 ? NULL : js_root(s->plan_doc);
 
@@ -295,10 +301,12 @@ static int read_plan(struct session *s, const char *text, struct weir_err *e)
 		return rc;
 	js_i64(js_get(v, "blocks"), &blocks);
 	js_i64(js_get(v, "group"), &group);
+	js_i64(js_get(v, "each"), &each);
 	js_bool(js_get(v, "by_hand"), &s->by_hand);
 	js_bool(js_get(v, "auto"), &s->automatic);
-	if (blocks < 1 || blocks > 1000000 || group < 0)
+	if (blocks < 1 || blocks > BLOCKS_MAX || group < 0 || each < 1 || each > EACH_MAX)
 		return bad_plan(e);
+	s->design.each = (size_t)each;
 	s->design.blocks = (size_t)blocks;
 	s->group = (size_t)group;
 	return read_command(s, js_get(v, "command"), e);
@@ -340,6 +348,15 @@ static int judge_as_before(struct session *s, const struct model_run *r, struct 
 	return s->primary ? 0 : no_memory(e);
 }
 
+static size_t failures_of(const struct model_run *r)
+{
+	for (size_t i = 0; i < r->n_tags; i++) {
+		if (!strcmp(r->tags[i].k, TRY_FAILED_TAG))
+			return strtoul(r->tags[i].v, NULL, 10);
+	}
+	return 0;
+}
+
 static int take_record(struct session *s, const struct model_run *r, struct weir_err *e)
 {
 	int rc;
@@ -355,6 +372,7 @@ static int take_record(struct session *s, const struct model_run *r, struct weir
 	s->design.same = s->o->calibrate;
 	if (rc >= 0)
 		rc = judge_as_before(s, r, e);
+	s->x.failed_before = failures_of(r);
 	return rc < 0 ? rc : check_command(s, e);
 }
 
@@ -366,6 +384,8 @@ static int start_again(struct session *s, struct weir_err *e)
 	if (rc >= 0)
 		rc = take_record(s, r, e);
 	model_run_free(r);
+	if (rc >= 0)
+		rc = record_claim(s, e);
 	return rc < 0 ? rc : record_take_runs(s, e);
 }
 
@@ -411,7 +431,7 @@ static void set_exp(struct session *s)
 					     .margin = s->judge.margin};
 	s->x.settle_ns = o->settle_ns;
 	s->x.warmup = (size_t)o->warmup;
-	s->x.most = s->by_hand ? 1 : 0;
+	s->x.most = s->by_hand ? try_each(&s->design) - session_next(s) % try_each(&s->design) : 0;
 	s->x.until_ns = o->max_ns ? clk_mono_ns() + o->max_ns : 0;
 	buf_printf(&s->tag, "try=%s", s->id + MODEL_ID_LEN - 8);
 	s->tags[0] = s->tag.data;
@@ -436,6 +456,7 @@ int session_init(struct session *s, const struct try_opts *o, struct weir_err *e
 
 void session_fini(struct session *s)
 {
+	record_release(s);
 	try_exp_fini(&s->x);
 	try_design_fini(&s->design);
 	store_close(s->store);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/runs.h"
 #include "cmd/try.h"
 
 static const char *kind_of(const struct session *s)
@@ -51,21 +52,44 @@ static void put_hosts(const struct session *s, struct model_run *r)
 	r->protocol = first ? model_run_str(r, first->protocol) : NULL;
 }
 
-static struct model_run *make_record(struct session *s, const struct model_verdict *v, bool done)
+static int put_tags(const struct session *s, struct model_run *r, bool done)
+{
+	size_t failed = s->x.failed + s->x.failed_before;
+	char text[24];
+	int rc = model_add_tag(r, TRY_TAG, done ? "finished" : "open");
+
+	snprintf(text, sizeof(text), "%zu", failed);
+	if (rc >= 0 && failed)
+		rc = model_add_tag(r, TRY_FAILED_TAG, text);
+	snprintf(text, sizeof(text), "%zu", s->effects);
+	if (rc >= 0 && s->effects)
+		rc = model_add_tag(r, FLOOR_EFFECTS, text);
+	if (rc >= 0 && s->effects)
+		rc = model_add_tag(r, FLOOR_SESSIONS, s->across ? "yes" : "no");
+	return rc;
+}
+
+/* When it began, and the tags that a person gave it. */
+static int keep_old(const struct session *s, struct model_run *r)
+{
+	struct model_run *old;
+	int rc = 0;
+
+	if (!s->store || store_load(s->store, s->id, &old, NULL) < 0)
+		return 0;
+	r->start_real_ns = old->start_real_ns;
+	for (size_t i = 0; i < old->n_tags && rc >= 0; i++)
+		rc = model_add_tag(r, old->tags[i].k, old->tags[i].v);
+	model_run_free(old);
+	return rc;
+}
+
+static int fill_record(struct session *s, struct model_run *r, const struct model_verdict *v,
+		       bool done)
 {
 	struct buf title = {0};
-	char failed[24];
-	uint8_t rnd[10];
-	struct model_run *r;
+	bool failed;
 
-	clk_random(rnd, sizeof(rnd));
-	r = model_run_new(kind_of(s), clk_real_ns(), rnd);
-	if (!r)
-		return NULL;
-	if (s->id[0])
-		memcpy(r->id, s->id, sizeof(r->id));
-	else
-		memcpy(s->id, r->id, sizeof(s->id));
 	if (v)
 		put_outcome(v, &title);
 	put_title(s, &title);
@@ -80,13 +104,28 @@ static struct model_run *make_record(struct session *s, const struct model_verdi
 					   .block = -1,
 					   .position = -1,
 					   .margin = s->judge.margin};
-	snprintf(failed, sizeof(failed), "%zu", s->x.failed);
-	if (model_add_tag(r, TRY_TAG, done ? "finished" : "open") < 0 || title.failed ||
-	    (s->x.failed && model_add_tag(r, "failed", failed) < 0)) {
-		model_run_free(r);
-		r = NULL;
-	}
+	failed = title.failed || keep_old(s, r) < 0 || put_tags(s, r, done) < 0;
 	buf_fini(&title);
+	return failed ? -ENOMEM : 0;
+}
+
+static struct model_run *make_record(struct session *s, const struct model_verdict *v, bool done)
+{
+	uint8_t rnd[10];
+	struct model_run *r;
+
+	clk_random(rnd, sizeof(rnd));
+	r = model_run_new(kind_of(s), clk_real_ns(), rnd);
+	if (!r)
+		return NULL;
+	if (s->id[0])
+		memcpy(r->id, s->id, sizeof(r->id));
+	else
+		memcpy(s->id, r->id, sizeof(s->id));
+	if (fill_record(s, r, v, done) < 0) {
+		model_run_free(r);
+		return NULL;
+	}
 	return r;
 }
 
@@ -98,7 +137,7 @@ int record_open(struct session *s, struct weir_err *e)
 	if (rc >= 0 && s->store)
 		rc = store_put(s->store, r, e);
 	model_run_free(r);
-	return rc;
+	return rc < 0 ? rc : record_claim(s, e);
 }
 
 int record_close(struct session *s, const struct model_verdict *v, size_t n, bool done,
@@ -110,11 +149,40 @@ int record_close(struct session *s, const struct model_verdict *v, size_t n, boo
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = model_add_verdict(r, &v[i]);
 	if (rc >= 0 && s->store)
-		rc = store_remove(s->store, s->id, e);
-	if (rc >= 0 && s->store)
-		rc = store_put(s->store, r, e);
+		rc = store_replace(s->store, r, e);
+	s->claimed = s->claimed && rc < 0;
 	model_run_free(r);
 	return rc < 0 ? rc : 0;
+}
+
+/* ---- one at a time ---- */
+
+int record_claim(struct session *s, struct weir_err *e)
+{
+	int rc = s->store ? store_claim(s->store, s->id, e) : 0;
+
+	s->claimed = rc >= 0 && s->store;
+	if (rc == -EBUSY) {
+		err_wrap(e, "%s %s is being run", kind_of(s), s->id + MODEL_ID_LEN - 8);
+		err_hint(e, "wait for it or end it; --resume goes on with what is missing then");
+	}
+	return rc;
+}
+
+void record_release(struct session *s)
+{
+	if (s->claimed)
+		store_release(s->store, s->id, NULL);
+	s->claimed = false;
+}
+
+void record_failure(struct session *s)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%zu", s->x.failed + s->x.failed_before);
+	if (s->store)
+		store_tag(s->store, s->id, TRY_FAILED_TAG, text, NULL);
 }
 
 /* ---- found again ---- */
@@ -160,50 +228,19 @@ int record_find(struct session *s, const char *what, struct model_run **out, str
 	return rc;
 }
 
-struct ids {
-	char (*v)[MODEL_ID_LEN + 1];
-	size_t n;
-};
-
-static int take_id(const struct store_entry *en, void *arg)
-{
-	struct ids *l = arg;
-	void *v = reallocarray(l->v, l->n + 1, sizeof(*l->v));
-
-	if (!v)
-		return -ENOMEM;
-	l->v = v;
-	if (en->outcome == OUTCOME_COMPLETE)
-		memcpy(l->v[l->n++], en->id, sizeof(en->id));
-	return 0;
-}
-
-static int take_run(struct session *s, const char *id, struct weir_err *e)
-{
-	struct model_run *r;
-	int rc = store_load(s->store, id, &r, e);
-
-	if (rc < 0)
-		return rc;
-	if (!r->exp.id || strcmp(r->exp.id, s->id) != 0 || !try_take(&s->x, r))
-		model_run_free(r);
-	return 0;
-}
-
+/* Runs that are none of the plan's are left alone. */
 int record_take_runs(struct session *s, struct weir_err *e)
 {
-	struct model_kv tag = {"try", s->id + MODEL_ID_LEN - 8};
-	struct store_filter f = {.tags = &tag,
-				 .n_tags = 1,
-				 .since_real_ns = MODEL_NO_TIME,
-				 .until_real_ns = MODEL_NO_TIME};
-	struct ids ids = {0};
-	int rc;
+	struct cmd_runs l = {0};
+	int rc = cmd_runs_tagged(s->store, "try", s->id + MODEL_ID_LEN - 8, &l, e);
 
 	s->x.design = &s->design;
-	rc = store_list(s->store, &f, take_id, &ids, e);
-	for (size_t i = 0; i < ids.n && rc >= 0; i++)
-		rc = take_run(s, ids.v[i], e);
-	free(ids.v);
+	for (size_t i = 0; i < l.n && rc >= 0; i++) {
+		struct model_run *r = l.v[i];
+
+		if (r->exp.id && !strcmp(r->exp.id, s->id) && try_take(&s->x, r))
+			l.v[i] = NULL;
+	}
+	cmd_runs_fini(&l);
 	return rc < 0 ? rc : 0;
 }

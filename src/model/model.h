@@ -624,6 +624,7 @@ struct model_side {
 	const int64_t *session; /* boot, connection; or NULL = unknown */
 	bool intervals;         /* values are intervals of one run */
 	double seconds;         /* measured time of a run; 0 = unknown */
+	double ceiling;         /* line rate of this side; 0 = the configuration's */
 	double stalled;         /* share of intervals without a byte */
 	size_t stalled_runs;    /* runs that have one */
 	size_t changed;         /* runs with a change point inside */

@@ -130,18 +130,20 @@ static uint64_t drift(const struct model_side *a, const struct model_side *b)
 
 /* ---- qualifiers ---- */
 
-static bool at_line(double x, double ceiling)
+static bool at_line(const struct model_judge_cfg *cfg, const struct model_side *s)
 {
-	return x > ceiling * (1 - AT_LINE);
+	double ceiling = cfg->ceiling > 0 ? cfg->ceiling : s->ceiling;
+
+	return ceiling > 0 && model_stats(s->x, s->n).median > ceiling * (1 - AT_LINE);
 }
 
 static uint64_t line_rate(const struct model_judge_cfg *cfg, const struct model_side *a,
 			  const struct model_side *b)
 {
-	if (!(cfg->ceiling > 0) || cfg->better != MODEL_HIGHER)
+	bool x = at_line(cfg, a), y = at_line(cfg, b);
+
+	if (cfg->better != MODEL_HIGHER)
 		return 0;
-	bool x = at_line(model_stats(a->x, a->n).median, cfg->ceiling);
-	bool y = at_line(model_stats(b->x, b->n).median, cfg->ceiling);
 	if (x && y)
 		return MODEL_R(REASON_LINE_RATE);
 	return x || y ? MODEL_R(REASON_BOUND_BY_LINE) : 0;
@@ -192,6 +194,14 @@ static struct model_t with_floor(const struct model_judge_cfg *cfg, const struct
 	return with;
 }
 
+/* Back from the logs; where all were 0 rounding leaves a crumb. */
+static double mean_of(const double *logs, size_t n, double shift)
+{
+	double m = exp(model_stats(logs, n).mean) - shift;
+
+	return fabs(m) < 1e-9 * shift ? 0 : m;
+}
+
 static void set_effect(struct model_judgement *j, const struct model_effect *f)
 {
 	double half = model_t_half(&f->t, j->conf);
@@ -201,8 +211,8 @@ static void set_effect(struct model_judgement *j, const struct model_effect *f)
 	j->noise = f->noise;
 	j->perm = f->perm;
 	j->units = f->d ? f->nd : f->na < f->nb ? f->na : f->nb;
-	j->a = exp(model_stats(f->a, f->na).mean) - f->shift;
-	j->b = exp(model_stats(f->b, f->nb).mean) - f->shift;
+	j->a = mean_of(f->a, f->na, f->shift);
+	j->b = mean_of(f->b, f->nb, f->shift);
 	j->effect = expm1(f->t.d);
 	j->lo = expm1(f->t.d - half);
 	j->hi = expm1(f->t.d + half);

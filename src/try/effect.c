@@ -24,52 +24,65 @@ bool try_value(const struct model_run *r, const char *spec, double *v)
 
 struct values {
 	double *x;
-	int64_t *block;
+	int64_t *block, *place; /* place: runs in a row of one switch are one unit */
 	size_t n;
 };
 
-static int gather(const struct try_exp *x, size_t factor, size_t level, size_t from, size_t to,
+static int gather(const struct try_exp *x, const struct try_span *span, size_t level,
 		  struct values *v)
 {
 	const struct try_design *d = x->design;
-	size_t n = try_variants(d);
+	size_t n = try_block(d), from = span->from * n, to = span->to * n;
 
 	v->n = 0;
-	v->x = calloc((to - from) * n + 1, sizeof(*v->x));
-	v->block = calloc((to - from) * n + 1, sizeof(*v->block));
-	if (!v->x || !v->block)
+	v->x = calloc(to - from + 1, sizeof(*v->x));
+	v->block = calloc(to - from + 1, sizeof(*v->block));
+	v->place = calloc(to - from + 1, sizeof(*v->place));
+	if (!v->x || !v->block || !v->place)
 		return -ENOMEM;
-	for (size_t i = from * n; i < to * n; i++) {
+	for (size_t i = from; i < to; i++) {
 		size_t variant = try_variant_at(d, i);
-		size_t is = d->same ? variant : try_level(d, variant, factor);
+		size_t is = d->same ? variant : try_level(d, variant, span->factor);
 
-		if (is != level || !x->runs[i] ||
-		    !try_value(x->runs[i], x->exp.primary, &v->x[v->n]))
+		if (is != level || !x->runs[i] || !try_value(x->runs[i], span->metric, &v->x[v->n]))
 			continue;
+		v->place[v->n] = (int64_t)(i / try_each(d));
 		v->block[v->n++] = (int64_t)(i / n);
 	}
 	return 0;
 }
 
-int try_effect(const struct try_exp *x, size_t factor, size_t b, size_t from, size_t to,
+static struct model_side side_of(const struct values *v, const struct try_design *d)
+{
+	return (struct model_side){.x = v->x,
+				   .n = v->n,
+				   .block = v->block,
+				   .session = try_each(d) > 1 ? v->place : NULL};
+}
+
+static void values_fini(struct values *v)
+{
+	free(v->x);
+	free(v->block);
+	free(v->place);
+}
+
+int try_effect(const struct try_exp *x, const struct try_span *span,
 	       const struct model_judge_cfg *cfg, struct model_judgement *out)
 {
 	struct model_judge_cfg mine = *cfg;
 	struct values va = {0}, vb = {0};
-	int rc = gather(x, factor, 0, from, to, &va);
+	int rc = gather(x, span, 0, &va);
 
 	if (rc >= 0)
-		rc = gather(x, factor, b, from, to, &vb);
+		rc = gather(x, span, span->b, &vb);
 	if (rc >= 0) {
-		struct model_side a = {.x = va.x, .n = va.n, .block = va.block};
-		struct model_side c = {.x = vb.x, .n = vb.n, .block = vb.block};
+		struct model_side a = side_of(&va, x->design), b = side_of(&vb, x->design);
 
 		mine.design = DESIGN_BLOCKED;
-		model_judge(&mine, &a, &c, out);
+		model_judge(&mine, &a, &b, out);
 	}
-	free(va.x);
-	free(va.block);
-	free(vb.x);
-	free(vb.block);
+	values_fini(&va);
+	values_fini(&vb);
 	return rc;
 }

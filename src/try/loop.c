@@ -12,7 +12,7 @@
 
 size_t try_slots(const struct try_exp *x)
 {
-	return x->design->blocks * try_variants(x->design);
+	return x->design->blocks * try_block(x->design);
 }
 
 size_t try_done(const struct try_exp *x)
@@ -124,7 +124,7 @@ static int warm_up(struct try_exp *x, struct try_arm *arm, struct weir_err *e)
 /* How it goes on before a place: -1 for on. */
 static int end_before(const struct try_exp *x, const struct try_watch *w, size_t slot)
 {
-	size_t n = try_variants(x->design);
+	size_t n = try_block(x->design);
 	int64_t block_ns = x->timed ? x->spent_ns / (int64_t)x->timed * (int64_t)n : 0;
 
 	if (slot % n)

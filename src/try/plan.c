@@ -24,6 +24,16 @@ size_t try_variants(const struct try_design *d)
 	return n;
 }
 
+size_t try_each(const struct try_design *d)
+{
+	return d->each ? d->each : 1;
+}
+
+size_t try_block(const struct try_design *d)
+{
+	return try_variants(d) * try_each(d);
+}
+
 /* The last factor runs fastest. A/A: both variants are the first level. */
 size_t try_level(const struct try_design *d, size_t variant, size_t factor)
 {
@@ -71,10 +81,10 @@ void try_order(const struct try_design *d, size_t block, size_t out[TRY_VARIANTS
 
 size_t try_variant_at(const struct try_design *d, size_t i)
 {
-	size_t order[TRY_VARIANTS_MAX], n = try_variants(d);
+	size_t order[TRY_VARIANTS_MAX], n = try_block(d);
 
 	try_order(d, i / n, order);
-	return order[i % n];
+	return order[i % n / try_each(d)];
 }
 
 /* ---- the words of a run ---- */

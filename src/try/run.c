@@ -30,7 +30,7 @@ static void place_json(const struct try_exp *x, size_t slot, size_t variant, str
 	jw_obj(&w, NULL);
 	jw_str(&w, "id", x->exp.id);
 	jw_str(&w, "variant", name.data);
-	jw_u64(&w, "block", slot / try_variants(x->design));
+	jw_u64(&w, "block", slot / try_block(x->design));
 	jw_u64(&w, "position", slot);
 	jw_u64(&w, "seed", x->design->seed);
 	jw_str(&w, "factors", x->exp.factors);

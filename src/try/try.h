@@ -50,8 +50,11 @@ struct try_design {
 	bool same; /* A/A: two variants that are one configuration, switched all the same */
 	uint64_t seed;
 	size_t blocks; /* pairs, or whole sets of variants */
+	size_t each;   /* runs of a variant in a row, where a switch is dear; 0 = 1 */
 };
 size_t try_variants(const struct try_design *d);
+size_t try_each(const struct try_design *d);
+size_t try_block(const struct try_design *d); /* runs of a whole block */
 size_t try_level(const struct try_design *d, size_t variant, size_t factor);
 /* "cubic", "cubic+1M"; A/A: "A1", "A2". */
 void try_variant_name(const struct try_design *d, size_t variant, struct buf *b);
@@ -106,7 +109,8 @@ struct try_exp {
 	int stop_fd;
 	/* state */
 	struct model_run **runs; /* a slot for each run of the plan; NULL = not yet */
-	size_t failed;           /* runs that were repeated */
+	size_t failed;           /* runs that were repeated, by this process */
+	size_t failed_before;    /* and by those that were cut short before it */
 	size_t timed;            /* runs behind spent_ns */
 	int64_t spent_ns;        /* switch, settle and run */
 };
@@ -144,8 +148,13 @@ void try_exp_fini(struct try_exp *x); /* the runs */
 
 /* A run's value; false when unknown. spec NULL: goodput, of one direction if need be. */
 bool try_value(const struct model_run *r, const char *spec, double *v);
-/* Level `b` of a factor against its first, over whole blocks from..to. */
-int try_effect(const struct try_exp *x, size_t factor, size_t b, size_t from, size_t to,
+/* Level `b` of a factor against its first in a metric (see try_value), over whole blocks
+ * from..to. */
+struct try_span {
+	size_t factor, b, from, to;
+	const char *metric;
+};
+int try_effect(const struct try_exp *x, const struct try_span *span,
 	       const struct model_judge_cfg *cfg, struct model_judgement *out);
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # weir compare on bare numbers, on the examples of docs/verdict.md, on stored runs and on files.
+# shellcheck disable=SC2030,SC2031,SC2154,SC2209,SC2317,SC2329 # bats runs each test in a shell of its own
 
 data="$BATS_TEST_DIRNAME/../data"
 
@@ -179,17 +180,41 @@ pairs=ABBAABBAABBA
 	[[ "$output" == *"| metric | A     | B     |"*"|---|---|---|---|---|"*"| better |"* ]]
 }
 
-# run_file FILE ID GOODPUT START_S EXTRA: a result file with one figure.
+# run_file FILE ID GOODPUT START_S REQUEST KERNEL [FACTS [SAMPLES [SUMMARIES]]]: a result file with one
+# figure. FACTS are of the near host, SAMPLES the bytes a second of one flow, all with a comma before.
 run_file()
 {
+	local axes='[]' frames='[]' parts='[]'
+	if [ -n "${8-}" ]; then
+		parts='[{"id":0,"kind":"phase","name":"load","t0_ns":0,"outcome":"complete"}]'
+		axes=$(jq -cn "[{id: 0, part: 0, clock: 0, rows: [range([$8] | length) |
+			[. * 1000000000, (. + 1) * 1000000000, 0]]}]")
+		frames='[{"id":0,"axis":0,"dims":{"flow":0,"dir":"up","view":"receiver"},"columns":{"bytes":['$8']}}]'
+	fi
 	cat >"$1" <<JSON
 {"schema":1,"type":"run","id":"01a22d2d-0000-7000-8000-0000000000$2","kind":"tcp","weir":"0.1.0",
 "start_real_ns":${4}000000000,"outcome":"complete","request":{"host":"x"$5},"protocol":"weir",
-"near":{"name":"pc","facts":{"kernel":"$6"}},"far":{},"tags":{},"parts":[],"clocks":[],"axes":[],
-"frames":[],"events":[],"hists":[],"verdicts":[],"summaries":[
+"near":{"name":"pc","facts":{"kernel":"$6"${7-}}},"far":{},"tags":{},"parts":$parts,
+"clocks":[{"id":0,"end":"near","kind":"mono","pairs":[]}],"axes":$axes,
+"frames":$frames,"events":[],"hists":[],"verdicts":[],"summaries":[
 {"metric":"goodput","dims":{"dir":"up","view":"receiver"},"stat":"value","state":"known","bound":"eq","provenance":"measured","value":$3},
-{"metric":"duration","stat":"value","state":"known","bound":"eq","provenance":"measured","value":10}]}
+{"metric":"duration","stat":"value","state":"known","bound":"eq","provenance":"measured","value":10}${9-}]}
 JSON
+}
+
+# sides A… B…: the runs of both sides one after the other, in files whose names are put in $a and $b.
+# file_NAME FILE ID VALUE START makes each.
+sides()
+{
+	local i=10 side=a g file
+	a='' b=''
+	for g; do
+		[ "$g" != / ] || { side=b; continue; }
+		file=$side$i.json
+		"$maker" "$file" $i "$g" $((1700000000 + i * 20))
+		[ $side = a ] && a+=${a:+,}$file || b+=${b:+,}$file
+		i=$((i + 1))
+	done
 }
 
 @test "result files: order by start time, what else differs, one run twice" {
@@ -218,6 +243,120 @@ JSON
 	[[ "$(words)" == *"No verdict: the sides did not measure the same"* ]]
 	weir compare "$a" "$b" --metric tcp.rtt
 	[ "$status" -eq 2 ]
+}
+
+@test "a file with several runs gives them all" {
+	make() { run_file "$@" "" 6.1; }
+	maker=make sides 931 918 940 902 925 911 / 962 955 971 949 958 940
+	json "$a" "$b"
+	cp out.json want.json
+	cat a*.json >a.all
+	jq -s . b*.json >b.all
+	json a.all b.all
+	[ "$(jq -c '[.n, .effect, [.sides[].runs]]' out.json)" = "$(jq -c '[.n, .effect, [.sides[].runs]]' want.json)" ]
+	holds '.n == [6, 6]'
+	jq -c . a*.json >a.lines
+	run bash -c "'$WEIR' compare --json - b.all <a.lines | jq -c .n"
+	[ "$output" = "[6,6]" ]
+	head -c 500 a10.json >>a.all
+	weir compare a.all b.all
+	[ "$status" -eq 1 ]
+	[[ "$output" == "weir compare: a.all: run 7: "* ]]
+	weir compare b.all,b10.json a10.json
+	[ "$status" -eq 1 ]
+	weir compare "$a,a10.json" b.all
+	[ "$status" -eq 2 ]
+	[[ "${lines[0]}" == *": run 00000010 is in it twice" ]]
+}
+
+@test "boots are sessions: one each is no replication, several are the unit" {
+	make_boot() { run_file "$@" "" 6.1 ",\"boot\":\"$(($2 / each))\""; }
+	each=6 maker=make_boot sides 931 918 940 902 925 911 931 / 962 955 971 949 958 940
+	json "$a" "$b"
+	holds '.design == "unordered" and .outcome == "differs-between-sessions"'
+	holds '[.sides[].undeclared[]] == []'
+	each=2 maker=make_boot sides 931 918 940 902 925 911 / 962 955 971 949 958 940
+	json "$a" "$b"
+	holds '.design == "sessions" and .units == 3 and .n == [6, 6]'
+	# a floor that was taken between sessions makes one each enough
+	each=6 maker=make_boot sides 931 918 940 902 925 911 931 / 962 955 971 949 958 940
+	json "$a" "$b" --noise-floor 1% --across-sessions
+	holds '.outcome == "better" and .noise_floor == 0.01'
+}
+
+@test "the link's ceiling is taken from the interface's speed" {
+	wire=',"iface":"eth0","speed_bps":1000000000,"mtu":1500'
+	make_wire() { run_file "$@" "" 6.1 "$wire"; }
+	maker=make_wire sides 941e6 940e6 941e6 941e6 / 940e6 941e6 940e6 941e6
+	json "$a" "$b"
+	holds '.reasons | index("line-rate") != null'
+	maker=make_wire sides 841e6 840e6 842e6 843e6 / 940e6 941e6 940e6 941e6
+	json "$a" "$b"
+	holds '.reasons | index("bound-by-line") != null'
+	maker=make_wire sides 841e6 840e6 842e6 843e6 / 840e6 841e6 840e6 841e6
+	json "$a" "$b"
+	holds '.reasons | index("line-rate") == null and index("bound-by-line") == null'
+	json "$a" "$b" --ceiling 850M
+	holds '.reasons | index("line-rate") != null'
+	# a veth's speed is a fancy, and what is faster than its link does not go through it
+	wire+=',"driver":"veth"' maker=make_wire sides 941e6 940e6 941e6 941e6 / 940e6 941e6 940e6 941e6
+	json "$a" "$b"
+	holds '.reasons | index("line-rate") == null'
+	wire=${wire/1000000000/100000000} maker=make_wire sides 941e6 940e6 941e6 941e6 / 940e6 941e6 940e6 941e6
+	json "$a" "$b"
+	holds '.reasons | index("line-rate") == null'
+}
+
+@test "stalls and changes of level inside the runs" {
+	dead=9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,0,9,9,9,9,9,9,9,9,9,9
+	make_dead() { run_file "$@" "" 6.1 "" "$samples"; }
+	samples=${dead/0/9} maker=make_dead sides 931 918 940 902 925 911 / 962 955 971 949 958 940
+	json "$a" "$b"
+	holds '.stalled_runs == [0, 0] and .p.stalls == null and (.reasons | index("change-point")) == null'
+	samples=$dead make_dead a10.json 10 931 1700000200
+	json "$a" "$b"
+	holds '.stalled_runs == [1, 0] and .p.stalls > 0.999 and (.reasons | index("stalls"))'
+	samples=$dead,0,0,0 maker=make_dead sides 931 918 940 902 925 911 / 962 955 971 949 958 940
+	weir compare "$a" "$b"
+	[[ "$(words)" == *"No verdict: over 5 %"*"6 of the 6 runs of A and 6 of the 6 of B stood still"* ]]
+	samples=4,5,6,5,4,5,6,5,4,5,6,5,4,5,6,5,9,8,7,8,9,8,7,8,9,8,7,8,9,8,7,8 make_dead a10.json 10 931 1700000200
+	samples=$dead maker=true
+	json a10.json,a11.json "$b"
+	holds '.reasons | index("change-point") != null'
+}
+
+@test "mixed units, and a metric that one side or some runs lack" {
+	rate() { echo ",{\"metric\":\"ext.rate\",\"stat\":\"value\",\"state\":\"known\",\"bound\":\"eq\",\"provenance\":\"measured\",\"value\":$1}"; }
+	with() { # UNIT FILE…
+		local unit=$1 f
+		shift
+		for f; do
+			jq -c ".metrics = [{name: \"ext.rate\", unit: \"$unit\", kind: \"gauge\", better: \"higher\",
+				column: \"f64\"}]" "$f" >"$f.new"
+			mv "$f.new" "$f"
+		done
+	}
+	make_rate() { run_file "$@" "" 6.1 "" "" "$(rate "$3")"; }
+	maker=make_rate sides 931 918 940 902 925 911 / 962 955 971 949 958 940
+	with packet/s a*.json b*.json
+	json "$a" "$b" --primary ext.rate
+	holds '.metric == "ext.rate" and .unit == "packet/s" and .n == [6, 6] and .lacking == [0, 0]'
+	with bit/s b*.json
+	weir compare "$a" "$b" --primary ext.rate
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"No verdict: the sides have different units"* ]]
+	make() { run_file "$@" "" 6.1; }
+	make a10.json 10 931 1700000200
+	weir compare "$a" "$b" --primary ext.rate --require not-worse
+	[ "$status" -eq 3 ]
+	[[ "$output" == *"1 of the 6 runs of A have no ext.rate."* ]]
+	maker=make sides 931 918 940 902 925 911
+	weir compare "$a" b16.json,b17.json --primary ext.rate --require not-worse
+	[ "$status" -eq 3 ]
+	[[ "$output" == *"No verdict: one side has no values"* ]]
+	weir compare "$a" "$a" --primary ext.rate
+	[ "$status" -eq 2 ]
+	[ "${#lines[@]}" -le 2 ]
 }
 
 @test "stored runs and tags" {

@@ -179,7 +179,7 @@ stop_server()
 	is 'exit status of weir serve' "$status" 0
 }
 
-# validate SCHEMA FILE…: run (whole files) or ndjson (each line).
+# validate SCHEMA FILE…: run, comparison (whole files) or ndjson (each line).
 validate()
 {
 	python3 - "$SCHEMAS" "$@" <<'PY'

@@ -1,17 +1,20 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # The schema files describe what weir writes: they accept the golden documents (which the unit
-# tests compare with the encoder's output byte by byte) and refuse broken ones.
+# tests compare with the encoder's output byte by byte), and what it says of comparisons, and refuse
+# broken ones.
 
 root="$BATS_TEST_DIRNAME/../.."
 
 setup()
 {
+	: "${WEIR:=$BATS_TEST_DIRNAME/../../build/src/cmd/weir}"
+	export WEIR_DB="$BATS_TEST_TMPDIR/runs.db"
 	python3 -c 'import jsonschema' 2>/dev/null ||
 		skip "python3-jsonschema is not installed"
 }
 
-# check run|ndjson FILE [EXPRESSION…]: FILE is valid; with expressions, it is refused after each of
+# check run|ndjson|comparison FILE [EXPRESSION…]: FILE is valid; with expressions, it is refused after each of
 # them alone has changed its documents d.
 check()
 {
@@ -21,7 +24,7 @@ from jsonschema import Draft202012Validator
 
 folder, kind, path, *changes = sys.argv[1:]
 load = lambda name: json.load(open("%s/%s.schema.json" % (folder, name), encoding="utf-8"))
-schema = load("run")
+schema = load("comparison" if kind == "comparison" else "run")
 if kind == "ndjson":
     # one document, so that no resolver is needed
     text = open(folder + "/ndjson.schema.json", encoding="utf-8").read()
@@ -93,4 +96,81 @@ END
 	run check ndjson "$root/tests/data/model/run.ndjson" "${changes[@]}"
 	echo "$output"
 	[ "$status" -eq 0 ]
+}
+
+# told NAME ARG…: what weir compare says of bare numbers is valid; it stays in NAME.json.
+told()
+{
+	local name=$1
+	shift
+	"$WEIR" compare --json --values "$@" >"$name.json"
+	check comparison "$name.json"
+}
+
+@test "comparisons are valid: every outcome, with figures and without" {
+	cd "$BATS_TEST_TMPDIR"
+	printf '%s\n' 931 918 940 902 925 911 >a
+	printf '%s\n' 962 955 971 949 958 940 >b
+	printf '%s\n' 931 930 933 929 932 931 >c
+	printf '%s\n' 0 0 0 0 0 0 >zeros
+	echo 903 >one
+	: >none
+	run told better a b --paired
+	echo "$output"
+	[ "$status" -eq 0 ]
+	for args in "a b" "a c --paired" "c c --paired" "a b c --paired" "one a" "one one" "a none" \
+		"a zeros" "zeros zeros"; do
+		# shellcheck disable=SC2086 # several words
+		run told other $args
+		echo "$args: $output"
+		[ "$status" -eq 0 ]
+	done
+}
+
+@test "calibrations and plans are valid" {
+	cd "$BATS_TEST_TMPDIR"
+	"$WEIR" plan --cv 2% --json >plan.json
+	"$WEIR" plan --cv 90% --detect 0.01% --json >never.json
+	echo '{"schema":1,"type":"calibration","metric":"goodput","noise_floor":0.016,"experiments":12,"pairs":6,
+		"largest":0.012,"across_sessions":false,"floors":[{"metric":"goodput","noise_floor":0.016,
+		"experiments":12,"largest":0.012}]}' >floor.json
+	for f in plan never floor; do
+		run check comparison $f.json
+		echo "$output"
+		[ "$status" -eq 0 ]
+	done
+}
+
+@test "comparisons that are not so are refused" {
+	local changes
+	cd "$BATS_TEST_TMPDIR"
+	printf '%s\n' 931 918 940 902 925 911 >a
+	printf '%s\n' 962 955 971 949 958 940 >b
+	told good a b --paired
+	mapfile -t changes <<'END'
+d["surprise"] = 1
+d["schema"] = 2
+d["outcome"] = "splendid"
+del d["interval"]
+d["interval"] = [0]
+d["n"] = [6]
+d["reasons"] = ["bad-luck"]
+d["p"]["magic"] = 0.5
+d["effect"] = "large"
+d["sides"] = d["sides"][:1]
+d["comparisons"] = []
+d["comparisons"][0]["surprise"] = 1
+d["sides"][0]["side"] = "first"
+END
+	run check comparison good.json "${changes[@]}"
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+@test "every reason of the code is in the schema, and no other" {
+	local codes
+	codes=$(sed -n 's/.*\[REASON_[A-Z_]*\] = {"\([a-z-]*\)".*/\1/p' "$root/src/model/reason.c" | sort)
+	[ -n "$codes" ]
+	[ "$codes" = "$(jq -r '."$defs".judgement.properties.reasons.items.enum[]' \
+		"$root/schema/comparison.schema.json" | sort)" ]
 }

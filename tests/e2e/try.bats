@@ -4,6 +4,8 @@
 # runs get no verdict, by the rule; what is looked at is which runs were made and kept.
 # shellcheck disable=SC2154,SC2034,SC2016 # variables of bats and of the tests; jq
 
+# shellcheck disable=SC2030,SC2031 # bats runs each test in a shell of its own
+
 load helpers
 
 setup()
@@ -37,23 +39,45 @@ try_one()
 verdict()
 {
 	local run
-	try_one --pairs 4 --vary tcp.length=1K,128K -- tcp "$WEIR_LAB_PEER" -t 1.1
-	is 'exit status' "$status" 0
-	has said '1K | 128K: 4 pairs, 8 runs x' '8 of 8' 'so far'
-	holds 'four pairs are too few' '.outcome == "inconclusive" and .effect > 0.5' verdict.json
-	holds sides '[.sides[].n] == [4, 4] and [.sides[].name] == ["1K", "128K"]' verdict.json
+	try_one --quick --fail-on worse --vary tcp.length=128K,256 -- tcp "$WEIR_LAB_PEER" -t 1.1
+	is 'exit status' "$status" 3
+	has said '128K | 256: 6 pairs, 12 runs x' '12 of 12' 'so far'
+	holds 'writing 256 bytes at a time is worse' '.outcome == "worse" and .effect < -0.3' verdict.json
+	holds sides '[.sides[].n] == [6, 6] and [.sides[].name] == ["128K", "256"]' verdict.json
 	holds 'what was varied is declared' '[.sides[].undeclared[]] == []' verdict.json
-	holds 'the blocks are the design' '.design == "blocked"' verdict.json
-	is runs "$(stored_runs)" 8
+	holds 'the blocks are the design' '.design == "blocked" and .units == 6' verdict.json
+	validate comparison verdict.json
+	is runs "$(stored_runs)" 12
 	run=$(jq -r '.sides[1].runs[0]' verdict.json)
 	"$WEIR" export --format json "$run" >run.json
-	holds place '.experiment.variant == "128K" and .experiment.block >= 0 and .experiment.position >= 0'
-	holds request '.request.length == 131072'
-	"$WEIR" list >list
-	has list 'inconclusive: goodput +' 'length=1K,128K -- tcp'
+	holds place '.experiment.variant == "256" and .experiment.block >= 0 and .experiment.position >= 0'
+	holds request '.request.length == 256'
+	holds 'the boot is known' '.near.facts.boot | length == 36'
+	"$WEIR" list >listed
+	has listed 'worse: goodput -' 'length=128K,256 -- tcp'
 	"$WEIR" export --format json last >run.json
-	holds record '.kind == "experiment" and .outcome == "complete" and (.verdicts[0].inputs | length) == 8
-		and (.verdicts[0].reasons | index("few-blocks"))'
+	holds record '.kind == "experiment" and .outcome == "complete" and (.verdicts[0].inputs | length) == 12'
+	"$WEIR" show last >shown
+	has shown 'length: 128K | 256' "weir tcp $WEIR_LAB_PEER -t 1.1" '6 pairs' 'finished, 12 of 12 runs' \
+		'goodput: worse, -' '256 against 128K'
+	is 'runs that are shown' "$(grep -cE '^ +[0-9]+  20' shown)" 12
+	judged
+}
+# The same runs for a script: what is worse does not pass for not worse, the other way round it does.
+judged()
+{
+	status=0
+	"$WEIR" compare --baseline tag:arm=128K tag:arm=256 --varied length --require not-worse --margin 5% \
+		--json >verdict.json || status=$?
+	is 'exit status' "$status" 3
+	holds 'the same verdict' '.outcome == "worse" and .design == "blocked" and .margin == 0.05' verdict.json
+	"$WEIR" compare --baseline tag:arm=256 tag:arm=128K --varied length --require not-worse --fail-on worse \
+		--metric goodput >out
+	has out 'Better: goodput'
+	status=0
+	"$WEIR" compare tag:arm=256 tag:arm=128K >out || status=$?
+	is 'exit status' "$status" 0
+	has out 'No verdict: the sides did not measure the same' 'request.length: 256 | '
 }
 @test "try: a factor of the request, its runs and its verdict" {
 	lab verdict
@@ -163,8 +187,17 @@ killed()
 	spawn try "$WEIR" try --warmup 0 --pairs 3 --primary tcp.rtt_loaded:p50 --margin 7% \
 		--vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.3
 	until_true 10 grep -q '3 of 6' try.err
+	status=0
+	"$WEIR" try --resume >/dev/null 2>said || status=$?
+	is 'exit status: it is being run' "$status" 1
+	has said "is being run: process $pid is at it"
+	status=0
+	"$WEIR" rm last:experiment 2>said || status=$?
+	is 'exit status: it cannot be removed' "$status" 1
 	kill -9 "$pid"
 	wait "$pid" || true
+	"$WEIR" show last:experiment >shown
+	has shown 'of 6 runs; to go on: weir try --resume=' 'verdict     none yet'
 	before=$("$WEIR" list --json | jq -c '[.runs[] | select(.kind == "tcp" and .outcome == "complete") | .id]')
 	[ "$(jq length <<<"$before")" -ge 3 ] || fail "a finished run is lost: $before"
 	"$WEIR" try --json --warmup 0 --resume >verdict.json 2>said
@@ -177,6 +210,30 @@ killed()
 }
 @test "try: SIGKILL loses no finished run, and the experiment resumes" {
 	lab killed
+}
+
+# Killed again and again, at whatever it is doing: no run that was finished goes, and it ends.
+killed_often()
+{
+	local i had=0 now
+	"$WEIR" try --warmup 0 --pairs 8 --vary tcp.length=16K,128K --max-time 1ms -- tcp "$WEIR_LAB_PEER" \
+		-t 0.1 >/dev/null 2>&1 || true
+	for ((i = 0; i < ${1:-4}; i++)); do
+		spawn try "$WEIR" try --resume
+		sleep "0.$((RANDOM % 9))$((RANDOM % 10))"
+		kill -9 "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+		now=$("$WEIR" list --json | jq '[.runs[] | select(.kind == "tcp" and .outcome == "complete")] | length')
+		[ "$now" -ge "$had" ] || fail "$had finished runs were there, now $now"
+		had=$now
+	done
+	"$WEIR" try --json --resume >verdict.json 2>said || { grep -q 'no experiment is open' said && return; }
+	holds 'all runs' '[.sides[].n] == [8, 8]' verdict.json
+	"$WEIR" list --json | jq -e '[.runs[] | select(.tags.experiment == "finished" and .outcome == "complete")]
+		| length == 1' >/dev/null || fail 'the experiment is not finished'
+}
+@test "try: SIGKILL at any moment, again and again" {
+	if [ "${WEIR_CHECK_ALL:-}" = 1 ]; then lab killed_often 25; else lab killed_often 4; fi
 }
 
 interrupted()
@@ -256,6 +313,68 @@ by_hand()
 	lab by_hand
 }
 
+boots()
+{
+	local i
+	"$WEIR" try --arms stock,patched --by-hand --runs-per-boot 2 --pairs 2 --warmup 0 -- \
+		tcp "$WEIR_LAB_PEER" -t 0.2 --connect-timeout 300ms >out 2>said
+	has out 'Boot 1 of 4 is the turn of:'
+	status=0
+	"$WEIR" try --resume --warmup 0 >out 2>said || status=$?
+	is 'exit status: there is no server' "$status" 1
+	has said 'Given up' '3 runs failed'
+	has out 'Boot 1 of 4 is the turn of:'
+	server
+	"$WEIR" try --resume --warmup 0 >out 2>said
+	has out 'Boot 2 of 4 is the turn of:'
+	is runs "$(stored_runs)" 2
+	status=0
+	"$WEIR" try --resume --warmup 0 >out 2>said || status=$?
+	is 'exit status: the same boot' "$status" 2
+	for i in 3 4; do
+		"$WEIR" try --resume --changed --warmup 0 >out 2>said
+		has out "Boot $i of 4 is the turn of:"
+	done
+	try_one --resume --changed
+	has said '3 runs failed and had to be repeated'
+	holds 'a boot is one value' '.n == [4, 4] and .units == 2 and .design == "blocked"' verdict.json
+	"$WEIR" show last >shown
+	has shown '2 pairs by hand, 2 runs a boot' 'finished, 8 of 8 runs, 3 had to be repeated'
+	has said '8 of 8'
+}
+@test "try: by hand, several runs of a boot are one; failures are counted over all boots" {
+	lab --no-serve boots
+}
+
+# ---- a full disk ----
+
+# The store's folder is full: what was measured is judged and printed, what is stored stays.
+full()
+{
+	local before
+	mkdir small
+	mount -t tmpfs -o size=600k none small 2>"$BATS_TEST_TMPDIR/skipped" || return 0
+	rm "$BATS_TEST_TMPDIR/skipped"
+	export WEIR_DB=$PWD/small/runs.db
+	try_one --pairs 1 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2
+	is 'exit status' "$status" 0
+	before=$(stored | jq -s 'map(.id) | sort')
+	is runs "$(jq length <<<"$before")" 2
+	spawn try "$WEIR" try --warmup 0 --pairs 2 --json --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.3
+	until_true 10 grep -q '1 of 4' try.err
+	cat /dev/zero >small/fill 2>/dev/null || true
+	ended 20 "$pid"
+	holds 'all runs are judged' '[.sides[].n] == [2, 2]' try.out
+	has try.err 'not stored'
+	rm small/fill
+	stored | jq -s 'map(.id)' >after
+	is_true "$before - . == []" after || fail 'a finished run is lost'
+}
+@test "try: a full disk costs the stored copy, neither the verdict nor finished runs" {
+	lab full
+	[ ! -e "$BATS_TEST_TMPDIR/skipped" ] || skip "no tmpfs: $(cat "$BATS_TEST_TMPDIR/skipped")"
+}
+
 # ---- how long ----
 
 time_up()
@@ -286,11 +405,16 @@ calibrated()
 		--json -- tcp "$WEIR_LAB_PEER" -t 0.2 >floor.json 2>said
 	has said 'A1 | A2: 6 pairs, 12 runs'
 	holds floor '.type == "calibration" and .noise_floor > 0 and .experiments == 3 and .pairs == 2' floor.json
+	holds 'a floor a metric' '[.floors[].metric] | index("goodput") == 0 and index("cpu.per_gb:near")' floor.json
+	validate comparison floor.json
 	is 'switched there and back' "$(grep -c b switched) $(tail -n 1 switched)" '12 a'
 	"$WEIR" try --warmup 0 --pairs 1 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2 >out 2>said
-	has out 'Noise floor of this testbed'
-	"$WEIR" plan --detect 5% --from tag:arm=16K,tag:arm=128K >plan 2>&1 || true
+	has out 'Noise floor of this testbed: goodput ' 'cpu.per_gb:near '
+	"$WEIR" show last:calibration >shown
+	has shown 'finished, 12 of 12 runs' 'noise floor goodput ' 'A/A experiments of 2'
+	"$WEIR" plan --detect 5% --from tag:arm=16K,tag:arm=128K >planned 2>&1 || true
 	"$WEIR" plan --detect 5% --from tag:try --json >plan.json
+	validate comparison plan.json
 	holds plan '.type == "plan" and .noise > 0 and .noise_floor > 0 and .seconds_a_run > 0' plan.json
 }
 @test "calibrate: the noise floor is found, kept and named; plan takes the noise of runs" {
@@ -335,6 +459,8 @@ refused()
 		--by-hand -- tcp h
 		--on box --a true --b true -- tcp h
 		--json --paste --vary tcp.length=1K,2K -- tcp h
+		--runs-per-boot 2 --vary tcp.length=1K,2K -- tcp h
+		--by-hand --arms x,y --vary tcp.length=1K,2K -- tcp h
 	EOF
 	is 'nothing was measured' "$(stored_runs)" 0
 }

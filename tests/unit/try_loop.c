@@ -185,7 +185,7 @@ static void all_places_are_filled(void **state)
 	assert_int_equal(lines_of(t.log, "--experiment"), 12);
 	assert_int_equal(lines_of(t.log, "tcp"), 13);
 	assert_int_equal(lines_of(t.log, "arm=1M"), 6);
-	assert_int_equal(try_effect(&t.x, 0, 1, 0, 6, &cfg, &j), 0);
+	assert_int_equal(try_effect(&t.x, &(struct try_span){.b = 1, .to = 6}, &cfg, &j), 0);
 	assert_true(fabs(j.effect - 1) < 1e-9);
 	assert_int_equal(j.units, 6);
 	finish(&t);
