@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "persona/persona.h"
 
 struct completion_cfg {
 	char *what, *command;
@@ -32,6 +33,8 @@ static void names(struct buf *b)
 {
 	for (size_t i = 0; cmd_row_at(i); i++)
 		buf_printf(b, "%s%s", i ? " " : "", cmd_row_name(cmd_row_at(i)));
+	for (size_t i = 0; persona_at(i); i++)
+		buf_printf(b, " %s", persona_at(i)->name);
 }
 
 static void bash(struct buf *b)
@@ -53,6 +56,9 @@ static void bash(struct buf *b)
 
 		opt_complete_bash(b, cmd_row_name(cmd_row_at(i)), sets, n);
 	}
+	for (size_t i = 0; persona_at(i); i++)
+		opt_complete_bash(b, persona_at(i)->name, persona_at(i)->sets,
+				  persona_at(i)->n_sets);
 	buf_puts(b, "\tesac\n"
 		    "\t[ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -W \"$opts\" -- "
 		    "\"$cur\"))\n"
@@ -68,6 +74,8 @@ static void zsh(struct buf *b)
 		    "\tlocal -a commands\n\tcommands=(\n");
 	for (size_t i = 0; cmd_row_at(i); i++)
 		buf_printf(b, "\t\t'%s'\n", cmd_row_name(cmd_row_at(i)));
+	for (size_t i = 0; persona_at(i); i++)
+		buf_printf(b, "\t\t'%s'\n", persona_at(i)->name);
 	buf_puts(b, "\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n"
 		    "\t\treturn\n\tfi\n\tlocal cmd=$words[2]\n\tshift words; (( CURRENT-- ))\n"
 		    "\tcase $cmd in\n");
@@ -77,13 +85,21 @@ static void zsh(struct buf *b)
 
 		opt_complete_zsh(b, cmd_row_name(r), cmd_row_summary(r), sets, n);
 	}
+	for (size_t i = 0; persona_at(i); i++)
+		opt_complete_zsh(b, persona_at(i)->name, persona_at(i)->summary,
+				 persona_at(i)->sets, persona_at(i)->n_sets);
 	buf_puts(b, "\tesac\n}\n_weir \"$@\"\n");
 }
 
 static int man(struct buf *b, const char *command)
 {
+	const struct persona *other = command ? persona_find(command) : NULL;
 	struct opt_set sets[CMD_SETS_MAX];
 
+	if (other)
+		opt_man(b, other->sets, other->n_sets);
+	if (other)
+		return 0;
 	for (size_t i = 0; cmd_row_at(i); i++) {
 		const struct cmd_row *r = cmd_row_at(i);
 

@@ -19,7 +19,8 @@ static const struct cmd_row rows[] = {
 	{.cmd = &cmd_lab},         {.cmd = &cmd_list},        {.cmd = &cmd_show},
 	{.cmd = &cmd_compare},     {.cmd = &cmd_try},         {.cmd = &cmd_calibrate},
 	{.cmd = &cmd_plan},        {.cmd = &cmd_read},        {.cmd = &cmd_export},
-	{.cmd = &cmd_rm},          {.cmd = &cmd_tag},         {.cmd = &cmd_completion},
+	{.cmd = &cmd_rm},          {.cmd = &cmd_tag},         {.cmd = &cmd_aliases},
+	{.cmd = &cmd_completion},
 };
 
 const struct cmd_row *cmd_row_at(size_t i)
@@ -187,8 +188,12 @@ static int unknown_command(const char *name)
 
 static int help(int argc, char **argv)
 {
+	const struct persona *other = argc > 2 ? persona_find(argv[2]) : NULL;
 	const struct cmd_row *r = argc > 2 ? find_row(argv[2]) : NULL;
+	char flag[] = "--help", *line[] = {argv[2], flag, NULL};
 
+	if (other)
+		return other->run(2, line);
 	if (argc > 2 && !r)
 		return unknown_command(argv[2]);
 	return r ? print_help(r) : print_overview(stdout);

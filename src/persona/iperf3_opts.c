@@ -96,7 +96,7 @@ static const struct opt client_rows[] = {
 	{.name = "window", .letter = 'w', .type = OPT_SIZE, .offset = F(window), .metavar = "N", .help = "socket buffers", .max = 512 << 20},
 	{.name = "congestion", .letter = 'C', .type = OPT_STR, .offset = F(cc), .metavar = "ALGO", .help = "congestion control"},
 	{.name = "linux-congestion", .type = OPT_STR, .offset = F(cc), .flags = OPT_HIDDEN, .metavar = "ALGO", .help = "older name of --congestion"},
-	{.name = "set-mss", .letter = 'M', .type = OPT_INT, .offset = F(mss), .metavar = "N", .help = "maximum segment size", .min = 0, .max = MSS_MAX, .fallback = "0"},
+	{.name = "set-mss", .letter = 'M', .type = OPT_INT, .offset = F(mss), .metavar = "N", .help = "maximum segment size", .min = 0, .max = INT32_MAX, .fallback = "0"},
 	{.name = "no-delay", .letter = 'N', .type = OPT_FLAG, .offset = F(nodelay), .help = "TCP_NODELAY"},
 	{.name = "tos", .letter = 'S', .type = OPT_FUNC, .metavar = "N", .help = "the traffic class byte: 52, 064, 0x34", .func = set_tos},
 	{.name = "dscp", .type = OPT_FUNC, .metavar = "N|NAME", .help = "the traffic class by code point: 0 to 63, ef, af41, cs1, …", .func = set_dscp},
@@ -141,7 +141,6 @@ static const struct {
 	{"parallel", "number of parallel streams too large (maximum = 128)"},
 	{"length", "block size too large (maximum = 1048576 bytes)"},
 	{"window", "socket buffer size too large (maximum = 536870912 bytes)"},
-	{"set-mss", "TCP MSS too large (maximum = 32767 bytes)"},
 	{"omit", "bogus value for --omit"},
 	{"interval", "invalid report interval (min = 0.1, max = 60 seconds)"},
 	{"bitrate", "invalid burst count (maximum = 1000)"},
@@ -564,6 +563,9 @@ static int check(const struct i3_cfg *c, const struct seen *seen, struct i3_erro
 		 "you must specify a path to a valid RSA private key and a user credential file"},
 		{c->v4 && c->v6, "-4 and -6 exclude each other"},
 		{c->style == I3_STYLE_312 && c->omit_s > 60, "bogus value for --omit"},
+		{c->style == I3_STYLE_312 && c->mss > 9216,
+		 "TCP MSS too large (maximum = 9216 bytes)"},
+		{c->mss > MSS_MAX, "TCP MSS too large (maximum = 32767 bytes)"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {

@@ -1,0 +1,414 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# weir as iperf3: what it prints beside recordings of 3.12 and 3.21, live against Debian's iperf3 in
+# both roles, and through the expressions by which people's programs read it. Tests of one kind
+# run beside each other on ports of their own, at a low rate.
+
+load helpers
+
+setup()
+{
+	need python3 jq
+	export SHAPE=$BATS_TEST_DIRNAME/iperf3_shape.py RECORDED=$BATS_TEST_DIRNAME/../data/iperf3
+}
+
+need_peer()
+{
+	need iperf3
+	need_lab
+}
+
+@test "the patterns fit every line that iperf3 printed" {
+	python3 "$SHAPE" lines "$RECORDED"/text/*.txt
+}
+
+# ---- every recorded mode ----
+
+# NAME OPTIONS, as the recordings are called.
+text_modes='tcp -t 1 -b 5M
+tcp-R -t 1 -b 5M -R
+tcp-bidir -t 1 -b 5M --bidir
+tcp-P2 -t 1 -b 5M -P 2
+tcp-bidir-P2 -t 1 -b 5M --bidir -P 2
+udp-b100M -t 1 -u -b 5M
+udp-R-b100M -t 1 -u -b 5M -R
+udp-bidir-P2-b20M -t 1 -u -b 5M --bidir -P 2
+udp-64bit-P2 -t 1 -u -b 5M -P 2 --udp-counters-64bit
+tcp-omit1 -t 1 -b 5M -O 1
+udp-omit1 -t 1 -u -b 5M -O 1
+tcp-n500M -n 1M -b 5M
+tcp-k1000 -k 4 -b 5M
+tcp-V-b1G-getserver -t 1 -b 5M -V --get-server-output
+tcp-fm-i05-title -t 1 -b 5M -f m -i 0.5 -T hello --timestamps'
+json_modes='tcp -t 1 -b 5M
+tcp-R -t 1 -b 5M -R
+tcp-bidir -t 1 -b 5M --bidir
+tcp-P2 -t 1 -b 5M -P 2
+udp-b100M -t 1 -u -b 5M
+udp-R-b100M -t 1 -u -b 5M -R
+udp-bidir -t 1 -u -b 5M --bidir
+tcp-omit1 -t 1 -b 5M -O 1
+tcp-n500M -n 1M -b 5M
+tcp-getserver -t 1 -b 5M -T ttl --extra-data foo --get-server-output'
+export text_modes json_modes
+
+all_listen()
+{
+	[ "$(far ss -Hltn 'sport >= :5301 and sport <= :5330' | wc -l)" -ge "$1" ]
+}
+# all_modes MODES NEAR-COMMAND FAR-COMMAND MORE: each mode's client here and server there, all at
+# once; NAME.client, NAME.server.
+all_modes()
+{
+	local near=$2 far=$3 more=$4 port=5300 name options own at=() v
+	while read -r name options; do
+		port=$((port + 1)) v=
+		[[ $options == *-V* ]] && v=-V
+		# shellcheck disable=SC2086 # words
+		spawn_far "$name" $far -s -1 -p $port $v $more
+		at+=("$port")
+	done <<<"$1"
+	until_true 10 all_listen "${#at[@]}"
+	port=5300 own=()
+	while read -r name options; do
+		port=$((port + 1))
+		# shellcheck disable=SC2086 # words
+		$near -c "$WEIR_LAB_PEER" -p $port $options $more >"$name.client" 2>"$name.client.err" \
+			</dev/null || echo "$name: $?" >>failed &
+		own+=("$!")
+	done <<<"$1"
+	wait "${own[@]}"
+	[ ! -e failed ] || fail "failed: $(cat failed; tail -n 3 ./*.err)"
+	for pid in "${pids[@]}"; do
+		until_true 5 gone "$pid"
+	done
+}
+
+# pairs PATTERN-OF-RECORDINGS MODES ENDING: "*" stands for the mode; arguments for the script.
+pairs()
+{
+	local name options
+	while read -r name options; do
+		printf '%s\n' "$RECORDED/${1/@/$name}" "$name.$3"
+	done <<<"$2"
+}
+shape()
+{
+	local action=$1 args
+	shift
+	readarray -t args < <(pairs "$@")
+	python3 "$SHAPE" "$action" "${args[@]}"
+}
+text_client()
+{
+	all_modes "$text_modes" "$WEIR iperf3 --no-store" iperf3 ''
+	shape same text/3.12-@.client.txt "$text_modes" client
+}
+@test "text of every recorded mode, client" {
+	need_peer
+	lab --no-serve text_client
+}
+
+text_server()
+{
+	all_modes "$text_modes" iperf3 "$WEIR iperf3" ''
+	shape same text/3.12-@.server.txt "$text_modes" out
+}
+@test "text of every recorded mode, server" {
+	need_peer
+	lab --no-serve text_server
+}
+
+json_client()
+{
+	all_modes "$json_modes" "$WEIR iperf3 --no-store --style 3.21" "$WEIR iperf3 --style 3.21" -J
+	shape keys json/*-@.client.json "$json_modes" client
+	shape keys json/*-@.server.json "$json_modes" out
+}
+@test "JSON of every recorded mode, both ends weir's, in 3.21's style" {
+	need_peer
+	lab --no-serve json_client
+}
+
+json_live()
+{
+	all_modes "$json_modes" "$WEIR iperf3 --no-store" iperf3 -J
+	shape keys json/3.12-@.client.json "$json_modes" client
+}
+@test "JSON of every recorded mode, against Debian's server" {
+	need_peer
+	lab --no-serve json_live
+}
+json_live_server()
+{
+	all_modes "$json_modes" iperf3 "$WEIR iperf3" -J
+	shape keys json/3.12-@.server.json "$json_modes" out
+	# It takes ours for its own: the client's document is whole.
+	shape keys json/3.12-@.client.json "$json_modes" client
+}
+@test "JSON of every recorded mode, for Debian's client" {
+	need_peer
+	lab --no-serve json_live_server
+}
+
+# ---- the command line ----
+
+# Wrong in the same words, on the same stream, with the same exit code.
+@test "wrong command lines: the words and exit codes of Debian's iperf3" {
+	need iperf3
+	cd "$BATS_TEST_TMPDIR"
+	while read -r line; do
+		# shellcheck disable=SC2086 # words
+		timeout 20 iperf3 $line >theirs.out 2>theirs.err </dev/null && theirs=0 || theirs=$?
+		# shellcheck disable=SC2086
+		timeout 20 "$WEIR" iperf3 $line >ours.out 2>ours.err </dev/null && ours=0 || ours=$?
+		[ "$theirs" = "$ours" ] || fail "$line: exit $ours, not $theirs"
+		[ "$(head -n 1 theirs.err)" = "$(head -n 1 ours.err)" ] ||
+			fail "$line: $(head -n 1 ours.err), not $(head -n 1 theirs.err)"
+		[ "$(head -n 1 theirs.out)" = "$(head -n 1 ours.out)" ] ||
+			fail "$line: $(head -n 1 ours.out), not $(head -n 1 theirs.out)"
+	done <<'LINES'
+
+--foo
+-c
+-c h -p 0
+-c h -p abc
+-c h -t 90000
+-c h -P 129
+-c h -l 2M
+-c h -u -l 8
+-c h -u -l 70000
+-c h -w 600M
+-c h -M 9300
+-c h -i 0.05
+-c h -i 61
+-c h -O 61
+-c h -O -1
+-c h -b 1M/2000
+-c h -S 256
+-c h --dscp 64
+-c h --dscp foo
+-c h -L 0
+-c h --cport 70000
+-c h -t 1 -n 5
+-c h -n 5 -k 5
+-c h -R --bidir
+-c h -f x
+-c h --rcv-timeout 50
+-c h --rcv-timeout 500
+-c h --username u
+-s --rsa-private-key-path x
+-s --idle-timeout 999999
+-s --time-skew-threshold 0
+-s -t 3
+-s -u
+-c h -1
+-c h -D
+-c h -s
+-c 127.0.0.1 -p 1
+-c 127.0.0.1 --port=1 --rever --paral 2
+-c 127.0.0.1 -p 1 -B 198.51.100.77
+-c h --logfile /nonexistent/x
+LINES
+}
+
+@test "JSON is one document, whatever was wrong" {
+	cd "$BATS_TEST_TMPDIR"
+	for line in '-c 127.0.0.1 -p 1' '-c 127.0.0.1 -P 500' '-c 127.0.0.1 -C none' '-c h -m'; do
+		# shellcheck disable=SC2086 # words
+		"$WEIR" iperf3 -J $line >run.json 2>/dev/null && fail "$line: no failure"
+		holds "$line" '(.error | length) > 0 and .intervals == [] and .end == {}'
+	done
+	"$WEIR" iperf3 -c 127.0.0.1 -p 1 --json-stream >run.json 2>/dev/null && fail 'no failure'
+	is events "$(jq -r .event run.json | tr '\n' ' ')" 'error end '
+}
+
+@test "weir aliases: links that stand for the tool, and nothing else is touched" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir links
+	ln -s "$(realpath "$WEIR")" weir
+	"$WEIR" aliases links >out
+	[ -L links/iperf3 ]
+	links/iperf3 -v >version
+	grep -qE '^iperf 3\.12 \(weir' version
+	"$WEIR" aliases links >out # again
+	"$WEIR" aliases --remove links
+	[ ! -e links/iperf3 ]
+	echo mine >links/iperf3
+	! "$WEIR" aliases links 2>err || fail 'a file was overwritten'
+	is 'what was there' "$(cat links/iperf3)" mine
+}
+
+# ---- what the options do ----
+
+daemon()
+{
+	far "$WEIR" iperf3 -s -D -1 -p 5301 --pidfile "$PWD/pid" --logfile "$PWD/log" --timestamps
+	until_true 5 listens 5301
+	until_true 5 test -s pid
+	iperf3 -c "$WEIR_LAB_PEER" -p 5301 -t 1 -b 1M --forceflush >client.out
+	until_true 5 gone "$(cat pid)"
+	has log 'Server listening on 5301 (test #1)' 'Accepted connection' 'receiver'
+	grep -qE '^\w{3} \w{3} [ 0-9]{2} [0-9:]{8} [0-9]{4} \[ +[0-9]+\]' log || fail "$(cat log)"
+}
+@test "-D, --pidfile, --logfile, --timestamps" {
+	need_peer
+	lab --no-serve daemon
+}
+
+files()
+{
+	head -c 300000 /dev/urandom >sent
+	spawn_far in iperf3 -s -1 -p 5301 -F got.theirs
+	spawn_far in2 "$WEIR" iperf3 -s -1 -p 5302 -F got.ours
+	spawn_far in3 "$WEIR" iperf3 -s -1 -p 5303 -F got.digits
+	until_true 5 all_listen 3
+	# Debian's writes whole blocks only: what it sends by itself ends the same way.
+	"$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5301 -F sent -J --no-store >run.json
+	holds 'all of it' '.end.streams[0].diskfile.sent == 300000 and .end.streams[0].diskfile.percent_sent == 100'
+	cmp got.theirs <(head -c "$(stat -c %s got.theirs)" sent)
+	"$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5302 -F sent --no-store >out
+	grep -qE '^        Sent  293 KBytes /  293 KBytes \(100%\) of sent$' out || fail "$(cat out)"
+	until_true 5 cmp sent got.ours
+	"$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5303 -n 100K --repeating-payload --no-store >out
+	until_true 5 test "$(stat -c %s got.digits)" -ge 102400
+	is 'the payload' "$(head -c 12 got.digits)" 012345678901
+}
+@test "-F both ways, --repeating-payload" {
+	need_peer
+	lab --no-serve files
+}
+
+logins()
+{
+	openssl genrsa -out key.pem 2048 2>/dev/null
+	openssl rsa -in key.pem -pubout -out pub.pem 2>/dev/null
+	echo "mario,$(printf '{mario}rossi' | sha256sum | cut -d' ' -f1)" >users
+	spawn_far theirs iperf3 -s -p 5301 --rsa-private-key-path key.pem --authorized-users-path users
+	spawn_far ours "$WEIR" iperf3 -s -p 5302 --rsa-private-key-path key.pem \
+		--authorized-users-path users --use-pkcs1-padding
+	until_true 5 all_listen 2
+	export IPERF3_PASSWORD=rossi
+	local who=(--username mario --rsa-public-key-path pub.pem -t 1 -b 1M)
+	"$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5301 "${who[@]}" --use-pkcs1-padding --no-store >out
+	has out 'iperf Done.'
+	iperf3 -c "$WEIR_LAB_PEER" -p 5302 "${who[@]}" >out
+	has out 'iperf Done.'
+	export IPERF3_PASSWORD=wrong
+	! "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5301 "${who[@]}" --use-pkcs1-padding --no-store \
+		>out 2>err || fail 'a wrong password was let in'
+	is 'their refusal' "$(cat err)" 'iperf3: error - test authorization failed'
+	! iperf3 -c "$WEIR_LAB_PEER" -p 5302 "${who[@]}" >out 2>err || fail 'a wrong password'
+	has err 'test authorization failed'
+	until_true 5 has_refusal
+}
+has_refusal()
+{
+	grep -q 'test authorization failed' ours.err
+}
+@test "logins with Debian's iperf3, both roles" {
+	need openssl
+	need_peer
+	lab --no-serve logins
+}
+
+limits()
+{
+	spawn_far rate "$WEIR" iperf3 -s -p 5301 --server-bitrate-limit 5M/1
+	spawn_far idle "$WEIR" iperf3 -s -1 -p 5302 --idle-timeout 1
+	local idle=$pid
+	spawn_far stuck iperf3 -s -1 -p 5303
+	local stuck=$pid
+	until_true 5 listens 5301
+	until_true 5 listens 5303
+	! "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5301 -b 10M --no-store 2>err || fail 'no refusal'
+	is 'asked for too much' "$(cat err)" \
+		'iperf3: error - total required bandwidth is larger than server limit'
+	! iperf3 -c "$WEIR_LAB_PEER" -p 5301 -t 10 >out 2>err || fail 'no end'
+	until_true 5 grep -q 'larger than server limit' rate.err
+	! "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5301 -t 10 -J --no-store >run.json 2>err || fail 'no end'
+	holds 'moved too much' '.error | test("larger than server limit")'
+	ended 5 "$idle"
+	is 'exit status of an idle server' "$status" 0
+	spawn client "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5303 -R -b 1M -t 20 --rcv-timeout 500 --no-store
+	local client=$pid
+	until_true 5 grep -q connected client.out
+	kill -STOP "$stuck"
+	ended 8 "$client"
+	is 'exit status' "$status" 1
+	has client.err 'idle timeout for receiving data'
+}
+@test "--server-bitrate-limit, --idle-timeout, --rcv-timeout" {
+	need_peer
+	lab --no-serve limits
+}
+
+four_connections()
+{
+	[ "$(far ss -Htn state established 'sport = :5301' | wc -l)" -ge 4 ]
+}
+interrupted()
+{
+	local client server
+	spawn_far server "$WEIR" iperf3 -s -p 5301
+	server=$pid
+	until_true 5 listens 5301
+	spawn client "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5301 -t 30 -b 1M -J
+	client=$pid
+	until_true 5 grep -q connected server.out
+	kill -INT "$client"
+	ended 5 "$client"
+	is 'exit status' "$status" 1
+	holds 'a document with what there was' '.error == "interrupt - the client has terminated" and
+		.end.sum_sent.bytes >= 0 and (.start.connected | length) == 1' client.out
+	# Two at once; Debian's is told, and both are printed apart.
+	spawn a iperf3 -c "$WEIR_LAB_PEER" -p 5301 -t 30 -b 1M
+	spawn b "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5301 -t 30 -b 1M --no-store
+	client=$pid
+	until_true 5 grep -q connected b.out
+	until_true 5 four_connections
+	kill -TERM "$client"
+	ended 5 "$client"
+	has b.err 'interrupt - the client has terminated'
+	has b.out 'receiver'
+	kill -INT "$server"
+	until_true 5 grep -q 'interrupt - the server has terminated' server.err
+	until_true 5 grep -q 'the server has terminated' a.err
+}
+@test "signals, and clients at the same time" {
+	need_peer
+	lab --no-serve interrupted
+}
+
+# ---- who reads it ----
+
+consumers()
+{
+	spawn_far one iperf3 -s -p 5301
+	spawn_far two "$WEIR" iperf3 -s -1 -p 5302
+	until_true 5 all_listen 2
+	local near=("$WEIR" iperf3 -c "$WEIR_LAB_PEER" -t 1 -p 5301 -b 20M)
+	"${near[@]}" -P 2 --tag state=before >p2
+	"${near[@]}" -f m --tag state=after >m
+	"${near[@]}" -J --tag state=before >j
+	"${near[@]}" --json-stream --tag state=after >s
+	iperf3 -c "$WEIR_LAB_PEER" -u -t 1 -b 5M -p 5302 >udp
+	until_true 5 grep -q receiver two.out
+	python3 "${SHAPE%/*}/iperf3_consumers.py" p2 m two.out j s
+	# What people's pipes ask for.
+	jq -e '.end.sum_received.bits_per_second / 1e6 | . > 15 and . < 25' j
+	jq -e '[.intervals[].sum.bits_per_second] | add / length > 0' j
+	jq -er '.end.streams[0].sender.mean_rtt, .end.cpu_utilization_percent.host_total' j
+	jq -e 'select(.event == "end") | .data.sum_sent.retransmits >= 0' s
+	is 'the receiver, by awk' "$(awk '/receiver/ {print $NF}' m)" receiver
+	# They are runs like any other.
+	is 'stored runs' "$("$WEIR" list | grep -c ' tcp .* state=')" 4
+	"$WEIR" show "$(jq -r .weir.run j)" >shown
+	has shown 'iperf3'
+	"$WEIR" compare tag:state=before tag:state=after >compared || [ $? -eq 3 ]
+	[ -s compared ] || fail 'weir compare said nothing'
+}
+@test "parsers of public programs; the runs are stored as weir tcp's are" {
+	need_peer
+	lab --no-serve consumers
+}
