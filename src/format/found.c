@@ -4,6 +4,7 @@
  * run, a run of its own, JSON or lines. So it is kept as plain figures, rows and warnings until it
  * is whole.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,9 @@ void found_fini(struct format_found *f)
 {
 	for (size_t i = 0; i < f->n_warn; i++)
 		free(f->warn[i].text);
+	for (size_t i = 0; i < f->n_name; i++)
+		free(f->name[i]);
+	free(f->name);
 	free(f->warn);
 	free(f->fig);
 	free(f->row);
@@ -143,6 +147,27 @@ void found_warn(struct format_found *f, enum model_warn_code code, const char *f
 	f->failed = f->failed || !w->text;
 }
 
+const char *found_name(struct format_found *f, const char *fmt, ...)
+{
+	char **slot, text[96];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (char *p = text; *p; p++)
+		if (!memchr("._", *p, 2) && !isalnum((unsigned char)*p))
+			*p = '_';
+	slot = grow(f, &f->name, &f->n_name, &f->cap_name, sizeof(*slot), FIGS_MAX);
+	if (slot)
+		*slot = strdup(text);
+	if (!slot || !*slot) {
+		f->failed = true;
+		return "ext.unknown";
+	}
+	return *slot;
+}
+
 bool found_warned(const struct format_found *f, enum model_warn_code code)
 {
 	for (size_t i = 0; i < f->n_warn; i++)
@@ -197,6 +222,21 @@ void found_check_rate(struct format_found *f, double bytes, double bytes_step, d
 	if (bps + bps_step < lo * 0.999 || bps - bps_step > hi * 1.001)
 		found_warn(f, WARN_MISMATCH, "%.4g bit/s is not %.4g bytes in %.4g s", bps, bytes,
 			   seconds);
+}
+
+/* Payload rates that Ethernet carries at most, with and without time stamps. */
+static const double line_rates[] = {94.1e6, 94.9e6, 941e6, 949e6, 2353e6, 2373e6, 9414e6, 9490e6};
+
+void found_check_line(struct format_found *f, double sent, double got)
+{
+	for (size_t i = 0; i < ARRAY_LEN(line_rates) && !isnan(got); i++) {
+		double r = line_rates[i];
+
+		if ((!isnan(sent) && fabs(sent / r - 1) >= 0.015) || fabs(got / r - 1) >= 0.015)
+			continue;
+		found_warn(f, WARN_LINE_RATE, "%.4g Mbit/s", r / 1e6);
+		return;
+	}
 }
 
 /* ---- into the model ---- */

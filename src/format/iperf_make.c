@@ -15,9 +15,6 @@ static const char *const udp_cols[] = {"goodput",       "throughput.sent", "byte
 				       "udp.jitter",    "udp.lost",        "udp.loss",
 				       "udp.datagrams", "udp.reordered"};
 
-/* Payload rates that Ethernet carries at most, with and without time stamps. */
-static const double line_rates[] = {94.1e6, 94.9e6, 941e6, 949e6, 2353e6, 2373e6, 9414e6, 9490e6};
-
 struct make {
 	struct iperf_acc *a;
 	struct format_found *f;
@@ -381,20 +378,6 @@ static void judge_series(struct make *m, const struct span *s)
 			   b / 1e6);
 }
 
-static void judge_line(struct make *m)
-{
-	double sent = figure(m->f, "throughput.sent", -1), got = figure(m->f, "goodput", -1);
-
-	for (size_t i = 0; i < ARRAY_LEN(line_rates); i++) {
-		double r = line_rates[i];
-
-		if (m->a->udp || isnan(got) || found_warned(m->f, WARN_LINE_RATE))
-			return;
-		if ((isnan(sent) || fabs(sent / r - 1) < 0.015) && fabs(got / r - 1) < 0.015)
-			found_warn(m->f, WARN_LINE_RATE, "%.4g Mbit/s", r / 1e6);
-	}
-}
-
 static void judge_ends(struct make *m, double seconds)
 {
 	bool sent = !isnan(figure(m->f, "throughput.sent", MODEL_SENDER));
@@ -615,7 +598,8 @@ void iperf_make(struct iperf_acc *a, struct format_found *f)
 	check_total(&m);
 	put_rest(&m, seconds);
 	judge_series(&m, &s);
-	judge_line(&m);
+	if (!a->udp)
+		found_check_line(f, figure(f, "throughput.sent", -1), figure(f, "goodput", -1));
 	judge_ends(&m, seconds);
 	for (size_t i = 0; i < a->n_conn; i++)
 		found_mark(f, a->conn[i].lport * 65536ul + a->conn[i].rport);

@@ -35,7 +35,7 @@ static size_t read_id(const struct lex *l, size_t i, struct iperf_row *r)
 /* The number before a unit that was cut off at the text's end: "2.78 MByt". */
 static bool cut_unit(const struct lex *l, size_t i)
 {
-	return i + 2 >= l->n && lex_num(l, i);
+	return i + 2 >= l->n && l->tok[i].type == LEX_NUM;
 }
 
 static size_t read_amounts(const struct lex *l, size_t i, struct iperf_row *r)
@@ -57,6 +57,8 @@ static size_t read_amounts(const struct lex *l, size_t i, struct iperf_row *r)
 	r->cut = i >= l->n || cut_unit(l, i);
 	if (!r->cut)
 		return 0;
+	if (!lex_num(l, i)) /* digits may be missing */
+		return l->n;
 	/* "MByt" can only be bytes of mega. */
 	if (isnan(r->bytes) && i + 1 < l->n && l->tok[i + 1].len >= 2 &&
 	    lex_text(l, i + 1)[1] == 'B') {
@@ -188,7 +190,7 @@ size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 	r->jitter = r->lost = r->total = r->datagrams = r->writes = r->netpwr = NAN;
 	r->reordered = r->pps = NAN;
 	e = read_id(l, i, r);
-	if (!e && !lex_num(l, i))
+	if (!e && (!lex_num(l, i) || !l->tok[i].off)) /* the text may begin inside the number */
 		return 0;
 	i = e ? e : i;
 	if (!match(l, i, "# - # sec|secs|s", c) || c[1] < c[0] || c[1] > 1e8)

@@ -141,6 +141,7 @@ int lex_run(struct lex *l, const char *text, size_t n)
 			t->type = LEX_WORD;
 		}
 		t->len = (uint32_t)(end - i);
+		t->flags |= end == n ? LEX_CUT : 0;
 		flags = 0;
 	}
 	return 0;

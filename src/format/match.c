@@ -10,6 +10,7 @@
 struct m {
 	const struct lex *l;
 	double *cap;
+	uint32_t *tok; /* of each capture; or NULL */
 	size_t n_cap;
 	bool cut; /* the text ended inside */
 };
@@ -79,7 +80,37 @@ double match_rate_unit(const char *s, size_t n)
 		return power(1000, k);
 	if (one_of(s + skip, n - skip, bytes))
 		return power(1024, k) * 8;
-	return NAN;
+	return UNSET;
+}
+
+double match_time_unit(const char *s, size_t n)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {
+		{"s", 1},
+		{"sec", 1},
+		{"secs", 1},
+		{"seconds", 1},
+		{"ms", 1e-3},
+		{"msec", 1e-3},
+		{"us", 1e-6},
+		{"usec", 1e-6},
+		{"\xc2\xb5s", 1e-6},
+		{"\xce\xbcs", 1e-6},
+		{"microseconds", 1e-6},
+		{"ns", 1e-9},
+		{"nsec", 1e-9},
+		{"min", 60},
+		{"m", 60},
+		{"h", 3600},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (strlen(units[i].name) == n && !memcmp(units[i].name, s, n))
+			return units[i].seconds;
+	return UNSET;
 }
 
 /* ---- elements ---- */
@@ -113,10 +144,18 @@ static const char *group_end(const char *p, size_t *caps)
 	return p;
 }
 
+static void capture_at(struct m *m, size_t i, double v)
+{
+	if (m->n_cap >= MATCH_CAPS)
+		return;
+	if (m->tok)
+		m->tok[m->n_cap] = (uint32_t)i;
+	m->cap[m->n_cap++] = v;
+}
+
 static void capture(struct m *m, double v)
 {
-	if (m->n_cap < MATCH_CAPS)
-		m->cap[m->n_cap++] = v;
+	capture_at(m, 0, v);
 }
 
 static bool literal(const struct m *m, size_t i, const char *p, size_t n)
@@ -138,14 +177,59 @@ static bool literal(const struct m *m, size_t i, const char *p, size_t n)
 	return false;
 }
 
+static double unit_of(const struct m *m, size_t i, char what)
+{
+	const char *s = i < m->l->n && m->l->tok[i].type == LEX_WORD ? lex_text(m->l, i) : "";
+	size_t n = *s ? m->l->tok[i].len : 0;
+
+	return what == 'B'   ? match_bytes_unit(s, n)
+	       : what == 'R' ? match_rate_unit(s, n)
+			     : match_time_unit(s, n);
+}
+
 static bool unit(struct m *m, size_t i, char what)
 {
-	const struct lex_tok *t = &m->l->tok[i];
-	const char *s = lex_text(m->l, i);
-	double v = what == 'B' ? match_bytes_unit(s, t->len) : match_rate_unit(s, t->len);
+	double v = unit_of(m, i, what);
 
-	capture(m, v);
-	return t->type == LEX_WORD && !isnan(v);
+	capture_at(m, i, v);
+	return !isnan(v);
+}
+
+size_t lex_decimal(const struct lex *l, size_t i, double *v)
+{
+	const struct lex_tok *t = &l->tok[i];
+
+	*v = lex_num(l, i) ? t->num : UNSET;
+	if (isnan(*v))
+		return 0;
+	if (t->decimals || !lex_is(l, i + 1, ",") || t[1].flags || !lex_num(l, i + 2) ||
+	    t[2].flags || t[2].decimals)
+		return 1;
+	*v += t[2].num * pow(10, -(double)t[2].len);
+	return 3;
+}
+
+/* #, is a number with a decimal comma or point; #T #R #B a number with its unit. */
+static int number(struct m *m, size_t i, char what)
+{
+	double v = m->l->tok[i].num, u;
+	size_t used = 1;
+
+	m->cut = m->cut || m->l->tok[i].flags & LEX_CUT;
+	if (!lex_num(m->l, i))
+		return -1;
+	if (what == ',') {
+		used = lex_decimal(m->l, i, &v);
+	} else if (what) {
+		u = unit_of(m, i + 1, what);
+		m->cut = m->cut || i + 1 >= m->l->n;
+		if (isnan(u))
+			return -1;
+		v *= u;
+		used = 2;
+	}
+	capture_at(m, i, v);
+	return (int)used;
 }
 
 /* One element other than a group: tokens used, or -1. */
@@ -161,17 +245,15 @@ static int one(struct m *m, size_t i, const char *p, size_t n)
 	if (minus && t->len == 1 && *lex_text(m->l, i) == '-') {
 		if (!lex_num(m->l, i + 1))
 			return -1;
-		capture(m, -t[1].num);
+		capture_at(m, i + 1, -t[1].num);
 		return 2;
 	}
-	if (minus || (n == 1 && *p == '#')) {
-		capture(m, t->num);
-		return t->type == LEX_NUM ? 1 : -1;
-	}
+	if (minus || (*p == '#' && n < 3))
+		return number(m, i, minus ? '\0' : n == 2 ? p[1] : '\0');
 	if (n == 2 && *p == '%' && p[1] == 't')
 		return 1;
 	if (n == 2 && *p == '%' && p[1] == 'w') {
-		capture(m, (double)i);
+		capture_at(m, i, (double)i);
 		return t->type == LEX_WORD ? 1 : -1;
 	}
 	if (n == 2 && *p == '%')
@@ -192,7 +274,7 @@ static size_t run(struct m *m, size_t i, const char *p, const char *end)
 			if (!k) {
 				m->n_cap = mark;
 				for (size_t c = 0; c < caps; c++)
-					capture(m, NAN);
+					capture(m, UNSET);
 			}
 			i = k ? k : i;
 			p = *close ? after(close) : close;
@@ -220,6 +302,13 @@ size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *ca
 	if (cut)
 		*cut = m.cut;
 	return end;
+}
+
+size_t match_toks(const struct lex *l, size_t at, const char *pattern, double *cap, uint32_t *tok)
+{
+	struct m m = {.l = l, .cap = cap, .tok = tok};
+
+	return run(&m, at, pattern, pattern + strlen(pattern));
 }
 
 size_t match(const struct lex *l, size_t at, const char *pattern, double *cap)

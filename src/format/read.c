@@ -21,6 +21,10 @@ static const struct reader *const readers[] = {
 	&reader_iperf2,
 	&reader_iperf3,
 	&reader_iperf3_json,
+	&reader_nttcp,
+	&reader_ttcp,
+	&reader_nuttcp,
+	&reader_netperf,
 };
 
 const struct reader *reader_at(size_t i)

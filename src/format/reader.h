@@ -40,7 +40,8 @@ void demail_fini(struct demail *d);
 /* ---- lex.c: tokens ----------------------------------------------------------- */
 
 enum lex_type { LEX_WORD, LEX_NUM, LEX_PUNCT };
-enum { LEX_LINE = 1, LEX_SPACE = 2 }; /* a line begins before it; a blank or a line */
+/* A line begins before it; a blank or a line; the text ends with it, so digits may be missing. */
+enum { LEX_LINE = 1, LEX_SPACE = 2, LEX_CUT = 4 };
 struct lex_tok {
 	double num;
 	uint32_t off, len;
@@ -62,9 +63,10 @@ static inline const char *lex_text(const struct lex *l, size_t i)
 /* False past the end. Words are compared with their case. */
 bool lex_is(const struct lex *l, size_t i, const char *word);
 bool lex_starts(const struct lex *l, size_t i, const char *prefix);
+/* A whole number, none that was cut off. */
 static inline bool lex_num(const struct lex *l, size_t i)
 {
-	return i < l->n && l->tok[i].type == LEX_NUM;
+	return i < l->n && l->tok[i].type == LEX_NUM && !(l->tok[i].flags & LEX_CUT);
 }
 static inline bool lex_line(const struct lex *l, size_t i) /* first of its line; also the end */
 {
@@ -76,7 +78,8 @@ static inline bool lex_line(const struct lex *l, size_t i) /* first of its line;
 /*
  * A pattern is elements with one blank between them; white space and lines of the text do not count.
  *   word      that token; a|b = one of them; \( \) \# \% as such
- *   #         a number, captured; -# also with a minus
+ *   #         a number, captured; -# also with a minus; #, also with a decimal comma
+ *   #T #B #R  a number and its unit of time, bytes, rate: captured in seconds, bytes, bit/s
  *   %B %R     a unit of bytes, of rate: captures what it is worth in bytes, in bit/s
  *   %w        any word: captures its index; %t any token
  *   ( … )     may be absent: its captures are NaN then
@@ -87,6 +90,11 @@ static inline bool lex_line(const struct lex *l, size_t i) /* first of its line;
 size_t match(const struct lex *l, size_t at, const char *pattern, double *cap);
 /* The same; *cut tells that the text ended inside of it. */
 size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *cap, bool *cut);
+/* The same; tok = the tokens of the captures. */
+size_t match_toks(const struct lex *l, size_t at, const char *pattern, double *cap, uint32_t *tok);
+/* A number with a decimal comma or point: tokens used, 0 = none. */
+size_t lex_decimal(const struct lex *l, size_t i, double *v);
+double match_time_unit(const char *s, size_t n); /* in seconds; NaN when it is none */
 /* "KBytes" 1024, "Mbits/sec" 1e6 …; NaN when it is none. */
 double match_bytes_unit(const char *s, size_t n);
 double match_rate_unit(const char *s, size_t n);
@@ -170,6 +178,8 @@ struct format_found {
 	} param[8];
 	size_t n_param;
 	char *title; /* the heading above it, or NULL */
+	char **name; /* what found_name keeps */
+	size_t n_name, cap_name;
 	char *lead;  /* the text between the report before and this one (its end), or NULL */
 	bool failed; /* out of memory */
 };
@@ -186,6 +196,11 @@ void found_unknown(struct format_found *f, const char *metric, struct model_dims
 /* ext.NAME with a unit of its own; `name` must outlive the report (a literal). */
 void found_ext(struct format_found *f, const char *name, enum unit unit, enum model_stat stat,
 	       struct model_dims dims, double value, double resolution);
+/*
+ * A metric's name of text of the report, "ext." and whatever else is no letter, digit or dot is
+ * "_"; lives as long as the report. Never NULL.
+ */
+const char *found_name(struct format_found *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The row to fill (values NaN), or a spare one when out of memory. */
 struct found_row *found_row(struct format_found *f, double t0_s, double t1_s);
 void found_warn(struct format_found *f, enum model_warn_code code, const char *fmt, ...)
@@ -195,6 +210,8 @@ void found_param(struct format_found *f, const char *key, const char *fmt, ...) 
 void found_mark(struct format_found *f, uint64_t value); /* mixes it in */
 /* Half a unit of the last printed digit of a number in units of `scale`. */
 double found_resolution(const struct lex_tok *t, double scale);
+/* Says so when both ends' rates are what Ethernet carries at most; NaN = not known. */
+void found_check_line(struct format_found *f, double sent, double got);
 /*
  * rate x time = bytes, within the rounding of all three; a mismatch is a warning. Each resolution is
  * the step of its figure.
@@ -217,6 +234,7 @@ struct reader {
 };
 const struct reader *reader_at(size_t i); /* NULL past the end */
 
-extern const struct reader reader_iperf2, reader_iperf3, reader_iperf3_json;
+extern const struct reader reader_iperf2, reader_iperf3, reader_iperf3_json, reader_nttcp,
+	reader_ttcp, reader_nuttcp, reader_netperf;
 
 #endif

@@ -85,7 +85,19 @@ static const struct model_metric metrics[] = {
 	GAUGE("rate.found", BPS, HIGHER, F64, "highest rate at which the loss stayed within the bound"),
 	GAUGE("rate.failed", BPS, HIGHER, F64, "lowest rate at which it did not"),
 
+	RATE("rr.rate", NONE, HIGHER, F64, "exchanges of a request and a response a second"),
+	GAUGE("rr.latency", SECOND, LOWER, F64, "time of an exchange"),
+
 	GAUGE("ctl.rtt", SECOND, LOWER, F64, "round trip of a message on the control connection"),
+
+	GAUGE("probe.rtt", SECOND, LOWER, F64, "round trip of a probe (ping, irtt …)"),
+	GAUGE("probe.owd", SECOND, LOWER, F64, "one-way delay of a probe, by two clocks"),
+	GAUGE("probe.ipdv", SECOND, LOWER, F64, "difference of the delays of two probes in a row"),
+	COUNTER("probe.sent", NONE, NEITHER, U64, "probes sent"),
+	COUNTER("probe.received", NONE, HIGHER, U64, "probes that were answered"),
+	COUNTER("probe.duplicates", NONE, LOWER, U64, "answers beyond the first of a probe"),
+	COUNTER("probe.late", NONE, LOWER, U64, "probes that came after one that was sent later"),
+	GAUGE("probe.loss", RATIO, LOWER, F64, "probes without an answer as share of those sent"),
 
 	GAUGE("cpu.total", RATIO, LOWER, F64, "processor time of the test, of one core"),
 	GAUGE("cpu.user", RATIO, LOWER, F64, "processor time in the program, of one core"),
