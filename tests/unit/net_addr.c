@@ -85,6 +85,21 @@ static void unmaps(void **state)
 	assert_false(net_addr_same_host(&a, &b));
 }
 
+/* The same link-local address on another link is another host's. */
+static void link_local_hosts_have_a_link(void **state)
+{
+	struct net_addr a = addr("fe80::1"), b = addr("fe80::1");
+
+	(void)state;
+	a.in6.sin6_scope_id = b.in6.sin6_scope_id = 2;
+	assert_true(net_addr_same_host(&a, &b));
+	b.in6.sin6_scope_id = 3;
+	assert_false(net_addr_same_host(&a, &b));
+	a = b = addr("2001:db8::1");
+	b.in6.sin6_scope_id = 3; /* elsewhere it means nothing */
+	assert_true(net_addr_same_host(&a, &b));
+}
+
 static const struct {
 	const char *prefix, *inside, *outside;
 } prefixes[] = {
@@ -169,6 +184,7 @@ static void knows_private_addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(link_local_hosts_have_a_link),
 		cmocka_unit_test(resolves_and_prints),
 		cmocka_unit_test(cuts_text_to_its_room),
 		cmocka_unit_test(says_what_cannot_be_found),
