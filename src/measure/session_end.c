@@ -56,6 +56,8 @@ static int exchange(struct session *s, struct proto_result *theirs, struct weir_
 		rc = s->ps->proto->end(s->ps, &mine, e);
 	/* iperf3 reads whole blocks: without an end of the stream it would wait for the rest of one.
 	 * The server ends all streams, as iperf3's does: a client's ports (--cport) are free again. */
+	if (!session_is_client(s) && s->ps->load_over)
+		s->ps->load_over(s->ps->arg);
 	if (!session_is_client(s))
 		net_engine_finish(s->en);
 	else if (!s->udp)

@@ -148,6 +148,9 @@ struct proto_session {
 	/* server: a hello came again on a flow's socket: its peer may have begun another test. May
 	 * be NULL. */
 	void (*hello_again)(void *arg, int fd, const uint8_t *hello, size_t n);
+	/* server: the load is over, what follows are words; before the client hears of it. May be
+	 * NULL. */
+	void (*load_over)(void *arg);
 	const char *server_facts; /* JSON object of this host for the peer, or NULL; both roles */
 	/* both, native only: a line of the far end's run (NDJSON without newline) */
 	void (*on_line)(void *arg, const char *line, size_t n);

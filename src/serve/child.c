@@ -27,6 +27,7 @@ static void session_open(struct proto_session *s, const struct serve_job *job,
 		.expect_data = serve_feed_expect,
 		.expect_udp = serve_feed_expect_udp,
 		.hello_again = serve_feed_again,
+		.load_over = serve_feed_over,
 		.arg = feed,
 	};
 	memcpy(s->cookie, job->cookie, sizeof(s->cookie));

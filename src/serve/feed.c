@@ -118,6 +118,14 @@ void serve_feed_again(void *arg, int fd, const uint8_t *hello, size_t n)
 	serve_chan_send(f->chan, &m, -1);
 }
 
+void serve_feed_over(void *arg)
+{
+	const struct serve_feed *f = arg;
+	struct serve_msg m = {.type = SERVE_MSG_OVER};
+
+	serve_chan_send(f->chan, &m, -1);
+}
+
 static int by_seq(const void *a, const void *b)
 {
 	const struct serve_feed_item *x = a, *y = b;

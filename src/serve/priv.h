@@ -121,6 +121,7 @@ enum serve_msg_type {
 	SERVE_MSG_TURN,   /* front: a = 1: the hellos may come; 0: there is no UDP, or no more */
 	SERVE_MSG_RESULT, /* child: the log line */
 	SERVE_MSG_AGAIN,  /* child: text: struct serve_again */
+	SERVE_MSG_OVER,   /* child: its load is over */
 	SERVE_MSG_WORDS,  /* child: a piece of another tool's report; a = stream */
 };
 struct serve_msg {
@@ -157,6 +158,7 @@ struct serve_feed {
 int serve_feed_expect(void *arg, size_t n);
 int serve_feed_expect_udp(void *arg, size_t n, const uint8_t *token, int64_t deadline_ns);
 void serve_feed_again(void *arg, int fd, const uint8_t *hello, size_t n);
+void serve_feed_over(void *arg);
 int serve_feed_take(void *arg, int64_t deadline_ns);
 void serve_feed_fini(struct serve_feed *f);
 
@@ -228,6 +230,7 @@ struct serve_test {
 	bool has_token;    /* else hellos are told by address alone */
 	uint8_t token[PROTO_TOKEN_LEN];
 	bool began;    /* it expected some */
+	bool over;     /* it loads nothing any more */
 	bool complete; /* and got them all */
 	bool logged;
 	struct serve_again

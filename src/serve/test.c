@@ -233,8 +233,7 @@ static void kill_test(struct serve_test *t, const char *why)
 static void mark_overlap(struct serve_tests *ts, struct serve_test *t)
 {
 	for (size_t i = 0; i < ts->cap; i++) {
-		/* One that has handed in its result moves nothing any more. */
-		if (&ts->v[i] == t || !ts->v[i].pid || !ts->v[i].began || ts->v[i].logged ||
+		if (&ts->v[i] == t || !ts->v[i].pid || !ts->v[i].began || ts->v[i].over ||
 		    ts->v[i].chan < 0)
 			continue;
 		ts->overlap[i] = 1;
@@ -267,7 +266,7 @@ static void has_result(struct serve_front *f, struct serve_test *t, struct serve
 		return;
 	m->text[m->len] = '\0';
 	f->cfg->log(f->cfg->arg, m->text);
-	t->logged = true;
+	t->logged = t->over = true;
 	serve_heap_set(&f->heap, &t->timer, clk_mono_ns() + ENDING_NS);
 }
 
@@ -343,6 +342,8 @@ void serve_test_event(struct serve_front *f, struct serve_test *t)
 			expects(f, t, m.a);
 		else if (m.type == SERVE_MSG_HELLOS)
 			expects_udp(f, t, &m);
+		else if (m.type == SERVE_MSG_OVER)
+			t->over = true;
 		else if (m.type == SERVE_MSG_RESULT)
 			has_result(f, t, &m);
 		else if (m.type == SERVE_MSG_WORDS)
