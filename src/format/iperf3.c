@@ -452,6 +452,21 @@ void format_iperf3_report(struct sink *s, const struct model_run *r)
 		i3_json_report(w);
 }
 
+/* Another machine's words go to a terminal: line by line, without what would move its cursor. */
+static void put_foreign(struct buf *b, const char *text, size_t n)
+{
+	while (n) {
+		const char *nl = memchr(text, '\n', n);
+		size_t len = nl ? (size_t)(nl - text) : n;
+
+		safe_put(b, text, len);
+		if (nl)
+			buf_putc(b, '\n');
+		text += len + (nl != NULL);
+		n -= len + (nl != NULL);
+	}
+}
+
 void format_iperf3_server_output(struct sink *s, const char *text, size_t n, bool json)
 {
 	struct i3 *w = (struct i3 *)s;
@@ -464,7 +479,7 @@ void format_iperf3_server_output(struct sink *s, const char *text, size_t n, boo
 		if (json)
 			i3_json_pretty(w->f.out, text, n);
 		else
-			buf_put(w->f.out, text, n);
+			put_foreign(w->f.out, text, n);
 		buf_putc(w->f.out, '\n');
 	} else {
 		buf_clear(&w->server);
