@@ -48,7 +48,7 @@ static const struct opt serve_rows[] = {
 	{.name = "per-network", .type = OPT_INT, .offset = F(per_network), .metavar = "N", .help = "tests at once of one IPv4 address or IPv6 /64; 0 = any (4 with --public)", .max = 4096, .fallback = "0"},
 	{.name = "max-flows", .type = OPT_INT, .offset = F(max_flows), .metavar = "N", .help = "flows of a test in each direction; 0 = 1024 (32 with --public)", .max = FLOW_MAX / 2, .fallback = "0"},
 	{.name = "max-time", .type = OPT_TIME, .offset = F(max_time_ns), .metavar = "TIME", .help = "longest test, and no endless ones; 0 = any (60 with --public)", .fallback = "0"},
-	{.name = "max-rate", .type = OPT_RATE, .offset = F(max_rate), .metavar = "RATE", .help = "a test's rate in each direction; clients that ask for more are refused or slowed; 0 = any", .fallback = "0"},
+	{.name = "max-rate", .type = OPT_RATE, .offset = F(max_rate), .metavar = "RATE", .help = "a test's rate, all flows and both directions together: clients that ask for more are refused or slowed, a test that moves more over 5 s is ended; 0 = any", .fallback = "0"},
 	{.name = "memory", .type = OPT_SIZE, .offset = F(memory), .metavar = "SIZE", .help = "for the windows that clients ask for, all tests together; 0 = 1G", .fallback = "0"},
 	{.name = "pending", .type = OPT_INT, .offset = F(pending), .metavar = "N", .help = "connections that have not said yet what they are; 0 = 2048", .max = 65536, .fallback = "0"},
 	{.name = "pending-time", .type = OPT_TIME, .offset = F(pending_ns), .metavar = "TIME", .help = "how long they have for it; 0 = 10 s", .max = 600 * NSEC_PER_SEC, .fallback = "0"},

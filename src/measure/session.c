@@ -435,16 +435,27 @@ static void drain_counted(struct session *s)
 	}
 }
 
+/* Cut short in the warm-up: there was no load, and there is no figure. */
+static int end_unmeasured(struct session *s)
+{
+	int64_t t;
+
+	net_engine_stop_senders(s->en);
+	t = cut(s, &s->base);
+	s->last = s->base ? tick_copy(s->base) : NULL;
+	s->unmeasured = true;
+	s->part_load = s->part_omit;
+	s->phase = PHASE_DONE;
+	model_end_part(s->ms->run, s->part_omit, session_time(s, t), OUTCOME_PARTIAL);
+	return s->last ? 0 : -ENOMEM;
+}
+
 static int end_load(struct session *s)
 {
 	int64_t t;
 
-	if (s->phase == PHASE_OMIT) { /* cut short before the load began */
-		int rc = end_omit(s);
-
-		if (rc < 0)
-			return rc;
-	}
+	if (s->phase == PHASE_OMIT)
+		return end_unmeasured(s);
 	net_engine_stop_senders(s->en);
 	drain_counted(s);
 	t = cut(s, &s->last);

@@ -30,6 +30,7 @@ struct session {
 	int64_t rate_ns; /* since when rate_moved grows, for a bound on the rate */
 	uint64_t rate_moved;
 	bool peer_ended, stopped, gone;
+	bool unmeasured; /* cut short in the warm-up: there is no figure */
 	struct weir_err peer_err;
 };
 

@@ -136,18 +136,26 @@ static void settle(struct session *s, const struct proto_result *theirs)
 	free(want);
 }
 
+/* What this end found by itself, whatever the transport. */
+static void near(struct session *s, const struct measure_totals *t)
+{
+	if (!s->unmeasured)
+		measure_add_near(s->ms->run, t, s->flows, s->plan->n);
+	session_note_rtts(s);
+	if (!s->unmeasured)
+		measure_note_stalls(s->ms->run, s->ms->sink, t);
+	measure_note_overlap(s->ms->run, s->ms->sink, t->part, s->ms->overlap);
+}
+
 static void udp_near(struct session *s)
 {
 	struct measure_totals t = totals(s);
 
-	measure_add_near(s->ms->run, &t, s->flows, s->plan->n);
-	if (s->final) {
+	near(s, &t);
+	if (s->final && !s->unmeasured) {
 		measure_udp_pacing(s->ms->run, &t, s->flows, s->plan->n, s->en);
 		measure_udp_events(s->ms->run, s->ms->sink, &t, s->flows, s->plan->n, s->plan);
 	}
-	session_note_rtts(s);
-	measure_note_stalls(s->ms->run, s->ms->sink, &t);
-	measure_note_overlap(s->ms->run, s->ms->sink, t.part, s->ms->overlap);
 	session_note_params(s, s->part_load, NULL);
 }
 
@@ -181,11 +189,8 @@ static int tcp_exchange(struct session *s, struct proto_result *theirs, struct w
 	struct measure_totals t = totals(s);
 	int rc;
 
-	measure_add_near(s->ms->run, &t, s->flows, s->plan->n);
-	session_note_rtts(s);
+	near(s, &t);
 	measure_note_zerocopy(s->ms->run, s->ms->sink, &t);
-	measure_note_stalls(s->ms->run, s->ms->sink, &t);
-	measure_note_overlap(s->ms->run, s->ms->sink, t.part, s->ms->overlap);
 	/* A server's sink is the wire: what this end found goes out before the results. */
 	if (!session_is_client(s) && s->ms->sink && !s->gone)
 		s->ms->sink->end(s->ms->sink, s->ms->run);
@@ -204,6 +209,8 @@ static void told(struct session *s, const struct proto_result *theirs)
 	/* A native peer's own run says it all, and better; when it came. */
 	const struct model_run *far = s->ms->far ? model_ndjson_run(s->ms->far) : NULL;
 
+	if (s->unmeasured)
+		return;
 	if (!s->ps->proto->lines || !far || !far->n_sums)
 		measure_add_told(s->ms->run, &t, s->flows, s->plan->n, theirs);
 	measure_note_told(s->ms->run, s->ms->sink, &t, s->flows, s->plan->n, theirs);
@@ -221,7 +228,11 @@ void session_finish(struct session *s)
 	if (rc >= 0) {
 		told(s, &theirs);
 	} else if (!s->gone && !(s->stopped && !session_is_client(s))) {
-		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_GONE, MODEL_NO_TIME,
+		bool words = e.code == EPROTO || e.code == EMSGSIZE || e.code == ERANGE ||
+			     e.code == EINVAL; /* there were some, and no results */
+
+		measure_event(s->ms->run, s->ms->sink, s->part_load,
+			      words ? WARN_MISSING_SIDE : WARN_PEER_GONE, MODEL_NO_TIME,
 			      "no results from the peer: %s", e.msg);
 	}
 	if (rc < 0)

@@ -22,7 +22,7 @@ void session_note_applied(struct session *s)
 	const struct flow_spec *spec = &s->plan->flows[0];
 	const struct net_applied *a = &s->flows[0].applied;
 
-	if (a->cc_refused)
+	if (a->cc_refused && flow_plan_count(s->plan, session_is_client(s) ? NET_UP : NET_DOWN))
 		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_CC_FALLBACK,
 			      MODEL_NO_TIME, "asked for %s, in use: %s", spec->cc, a->cc);
 	if (a->window_short)

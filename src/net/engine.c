@@ -532,11 +532,6 @@ int net_engine_fd(const struct net_engine *en, size_t flow)
 	return flow < en->n ? en->flows[flow]->fd : -1;
 }
 
-bool net_engine_is_sender(const struct net_engine *en, size_t flow)
-{
-	return flow < en->n && en->flows[flow]->sender;
-}
-
 unsigned net_engine_workers(const struct net_engine *en)
 {
 	return en->n_workers;

@@ -254,7 +254,6 @@ void net_engine_close(struct net_engine *en); /* after stop: closes the sockets;
 void net_engine_free(struct net_engine *en);  /* closes the sockets */
 size_t net_engine_flows(const struct net_engine *en);
 int net_engine_fd(const struct net_engine *en, size_t flow);
-bool net_engine_is_sender(const struct net_engine *en, size_t flow);
 unsigned net_engine_workers(const struct net_engine *en);
 
 enum net_flow_state { NET_FLOW_OPEN, NET_FLOW_EOF, NET_FLOW_ERROR };

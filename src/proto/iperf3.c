@@ -319,9 +319,13 @@ static int over_limits(const struct flow_plan *p, const struct proto_limits *lim
 	}
 	if (lim->duration_ns &&
 	    (!p->duration_ns || p->omit_ns + p->duration_ns > lim->duration_ns)) {
-		err_set(e, WEIR_LIMIT, EDQUOT, "%lld s, at most %lld s are taken",
-			(long long)((p->omit_ns + p->duration_ns) / NSEC_PER_SEC),
-			(long long)(lim->duration_ns / NSEC_PER_SEC));
+		if (p->duration_ns)
+			err_set(e, WEIR_LIMIT, EDQUOT, "%lld s, at most %lld s are taken",
+				(long long)((p->omit_ns + p->duration_ns) / NSEC_PER_SEC),
+				(long long)(lim->duration_ns / NSEC_PER_SEC));
+		else
+			err_set(e, WEIR_LIMIT, EDQUOT, "no end in time, at most %lld s are taken",
+				(long long)(lim->duration_ns / NSEC_PER_SEC));
 		return IPERF3_E_DURATION_LIMIT;
 	}
 	if (lim->rate_bps && f->rate_bps > lim->rate_bps / p->n) {

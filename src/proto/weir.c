@@ -208,6 +208,8 @@ static const char *const farewells[] = {
 	[PROTO_SAY_STOPPED] = "{\"m\":\"stopped\"}\n",
 	[PROTO_SAY_FAILED] = "{\"m\":\"error\",\"code\":\"failed\",\"msg\":\"the test "
 			     "failed\"}\n",
+	[PROTO_SAY_RATE] = "{\"m\":\"error\",\"code\":\"limit\",\"msg\":\"the test moved "
+			   "more than the server allows\"}\n",
 };
 
 static void weir_say(struct proto_session *s, enum proto_say what)

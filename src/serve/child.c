@@ -77,8 +77,12 @@ static void put_words(void *put_arg, int stream, const char *text, size_t n)
 	}
 }
 
+#define RATE_PERIOD_NS (5 * NSEC_PER_SEC) /* iperf3's own */
+#define RATE_SLACK     20                 /* a twentieth over the rate is no offence yet */
+
 int serve_child_body(const struct serve_job *job)
 {
+	const uint64_t most = job->limits.rate_bps;
 	const struct serve_words *words = job->cfg->words;
 	struct serve_job own = *job;
 	void *thing;
@@ -86,7 +90,8 @@ int serve_child_body(const struct serve_job *job)
 		.chan = job->chan, .ctl = job->ctl, .stop = job->stop, .nice = job->nice};
 	struct proto_session s;
 	struct proto_extra extra = {.output = serve_report, .arg = &s};
-	struct measure_hooks hooks = {.extra = &extra};
+	struct measure_hooks hooks = {
+		.extra = &extra, .most_bps = most + most / RATE_SLACK, .most_ns = RATE_PERIOD_NS};
 	struct measure_serve m = {.proto = &s,
 				  .hooks = &hooks,
 				  .limits = &job->limits,

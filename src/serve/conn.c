@@ -68,16 +68,52 @@ static void watch_for(struct serve_front *f, struct serve_conn *c, uint32_t even
 	epoll_ctl(f->ep, EPOLL_CTL_MOD, c->fd, &ev);
 }
 
-static void refuse(struct serve_front *f, struct serve_conn *c)
+static enum proto_sniff sniff(const struct serve_front *f, const struct serve_conn *c,
+			      const struct proto *p)
 {
-	static const uint8_t denied = 0xff;
+	bool iperf3_only = f->cfg->public_mode || (f->cfg->login && !f->cfg->psk);
 
+	if (p->pre_bytes < PROTO_COOKIE_LEN || p->pre_bytes > SERVE_PRE_MAX ||
+	    (iperf3_only && !serve_proto_is_public(p)))
+		return PROTO_SNIFF_NO;
+	return p->sniff(c->buf, c->have);
+}
+
+/* Bytes still to be read before anything can be said; 0: *p has all of its, or nothing fits. */
+static size_t missing(const struct serve_front *f, const struct serve_conn *c,
+		      const struct proto **p)
+{
+	const struct proto *at;
+	size_t least = 0;
+
+	*p = NULL;
+	for (size_t i = 0; (at = proto_at(i)); i++) {
+		enum proto_sniff s = sniff(f, c, at);
+		size_t left = at->pre_bytes > c->have ? at->pre_bytes - c->have : 0;
+
+		if (s == PROTO_SNIFF_YES && !left) {
+			*p = at;
+			return 0;
+		}
+		if (s != PROTO_SNIFF_NO && left && (!least || left < least))
+			least = left;
+	}
+	return least;
+}
+
+/* In the words of its protocol; what is unread of a connection that is closed would reset it. */
+static void refuse(struct serve_front *f, struct serve_conn *c, enum proto_say what)
+{
+	struct proto_session s = {.role = PROTO_SERVER, .ctl_fd = c->fd};
+
+	if (missing(f, c, &s.proto) || !s.proto)
+		s.proto = proto_find("iperf3");
 	leave_queue(f, c);
 	if (c->state == SERVE_CONN_READY)
 		watch_for(f, c, EPOLLIN);
 	c->state = SERVE_CONN_DRAIN;
-	if (send(c->fd, &denied, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
-	    shutdown(c->fd, SHUT_WR) < 0)
+	s.proto->say(&s, what);
+	if (shutdown(c->fd, SHUT_WR) < 0)
 		serve_conn_close(f, c);
 	else
 		serve_heap_set(&f->heap, &c->timer, clk_mono_ns() + DRAIN_NS);
@@ -100,7 +136,7 @@ static void give(struct serve_front *f, struct serve_conn *c, struct serve_test 
 	if (r == -EAGAIN)
 		hold(f, c);
 	else if (r < 0)
-		refuse(f, c);
+		refuse(f, c, PROTO_SAY_BUSY);
 	else
 		serve_conn_close(f, c);
 }
@@ -199,6 +235,9 @@ static void admit(struct serve_front *f, struct serve_conn *c, const struct prot
 {
 	char text[160];
 	const char *why = objection(f, c, text, sizeof(text));
+	enum proto_say what = f->stage != SERVE_RUNS ? PROTO_SAY_STOPPED
+			      : why                  ? PROTO_SAY_REFUSED
+						     : PROTO_SAY_BUSY;
 	int r;
 
 	if (!why && must_wait(f, c)) {
@@ -223,7 +262,7 @@ static void admit(struct serve_front *f, struct serve_conn *c, const struct prot
 		why = text;
 	}
 	serve_log_refusal(f, &c->peer, p, why);
-	refuse(f, c);
+	refuse(f, c, what);
 }
 
 static void complete(struct serve_front *f, struct serve_conn *c, const struct proto *p)
@@ -234,39 +273,6 @@ static void complete(struct serve_front *f, struct serve_conn *c, const struct p
 		give(f, c, t);
 	else
 		admit(f, c, p);
-}
-
-static enum proto_sniff sniff(const struct serve_front *f, const struct serve_conn *c,
-			      const struct proto *p)
-{
-	bool iperf3_only = f->cfg->public_mode || (f->cfg->login && !f->cfg->psk);
-
-	if (p->pre_bytes < PROTO_COOKIE_LEN || p->pre_bytes > SERVE_PRE_MAX ||
-	    (iperf3_only && !serve_proto_is_public(p)))
-		return PROTO_SNIFF_NO;
-	return p->sniff(c->buf, c->have);
-}
-
-/* Bytes still to be read before anything can be said; 0: *p has all of its, or nothing fits. */
-static size_t missing(const struct serve_front *f, const struct serve_conn *c,
-		      const struct proto **p)
-{
-	const struct proto *at;
-	size_t least = 0;
-
-	*p = NULL;
-	for (size_t i = 0; (at = proto_at(i)); i++) {
-		enum proto_sniff s = sniff(f, c, at);
-		size_t left = at->pre_bytes > c->have ? at->pre_bytes - c->have : 0;
-
-		if (s == PROTO_SNIFF_YES && !left) {
-			*p = at;
-			return 0;
-		}
-		if (s != PROTO_SNIFF_NO && left && (!least || left < least))
-			least = left;
-	}
-	return least;
 }
 
 static void read_more(struct serve_front *f, struct serve_conn *c)
@@ -288,7 +294,7 @@ static void read_more(struct serve_front *f, struct serve_conn *c)
 	if (p)
 		complete(f, c, p);
 	else
-		refuse(f, c);
+		refuse(f, c, PROTO_SAY_BUSY);
 }
 
 /* MSG_TRUNC: thrown away in the kernel. */
@@ -325,7 +331,7 @@ void serve_conn_expired(struct serve_front *f, struct serve_conn *c)
 	if (c->state == SERVE_CONN_QUEUED) {
 		serve_log_refusal(f, &c->peer, NULL,
 				  "its turn did not come in time (--queue-time)");
-		refuse(f, c);
+		refuse(f, c, PROTO_SAY_BUSY);
 	} else if (c->state == SERVE_CONN_READY && clk_mono_ns() < c->deadline_ns &&
 		   !missing(f, c, &p) && p) {
 		complete(f, c, p);
@@ -355,6 +361,6 @@ void serve_queue_refuse(struct serve_front *f, const char *why)
 
 	while ((c = first_waiting(f))) {
 		serve_log_refusal(f, &c->peer, NULL, why);
-		refuse(f, c);
+		refuse(f, c, PROTO_SAY_STOPPED);
 	}
 }

@@ -2,7 +2,8 @@
 /*
  * Which data connection is which flow follows from the order in which they were accepted, but
  * their cookies may become complete in any order. So all of them are gathered first, sorted by
- * the number that the front gave at accept(), and only then handed out. UDP flows are opened one after the other and handed out as they come.
+ * the number that the front gave at accept(), and only then handed out. UDP flows are opened one
+ * after the other and handed out as they come.
  */
 #include "serve/priv.h"
 

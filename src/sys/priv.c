@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/priv.h"
 #include "sys/sys.h"
 
 struct cap_sets {
@@ -102,11 +103,16 @@ int sys_priv_drop(uid_t uid, gid_t gid, struct weir_err *e)
 	if (ids_are(uid, gid) && !sys_cap_have(CAP_SETGID))
 		return sys_cap_drop(e); /* that user already: its own groups are its own */
 	/* First, while it can be: another user has not the capability for it. */
-	int ret = drop_bounding(e);
+	int deathsig = 0, ret = drop_bounding(e);
+	pid_t parent = getppid();
 	if (ret < 0)
 		return ret;
+	prctl(PR_GET_PDEATHSIG, &deathsig);
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return err_os(e, errno, "becoming user %u group %u", (unsigned)uid, (unsigned)gid);
+	/* A change of user clears it. */
+	if (deathsig && sys_die_with_parent(parent) < 0)
+		return err_os(e, errno, "the parent is gone");
 	ret = sys_cap_drop(e);
 	if (ret == 0 && !ids_final(uid, gid))
 		return err_set(e, WEIR_OS, EPERM, "the user was not changed for good");

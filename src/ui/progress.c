@@ -51,6 +51,17 @@ static void wipe(struct progress *p)
 	p->shown = false;
 }
 
+static bool is_far(const struct model_frame *f)
+{
+	return f->dims.has & 1U << DIM_END && f->dims.v[DIM_END] == MODEL_FAR;
+}
+
+/* A far end's samples come in ticks of their own. */
+static bool is_near(const struct model_run *r, const struct model_tick *t)
+{
+	return t->n_rows && !is_far(r->frames[t->rows[0].frame]);
+}
+
 /* Bytes of one direction in a tick; the view that this end has. */
 static double tick_bytes(const struct model_run *r, const struct model_tick *t, int dir)
 {
@@ -109,7 +120,7 @@ static void progress_sample(struct sink *s, const struct model_run *r, const str
 	struct progress *p = (struct progress *)s;
 	struct buf b = {0};
 
-	if (t->t1 <= t->t0)
+	if (t->t1 <= t->t0 || !is_near(r, t))
 		return;
 	if (p->n == SPARK_MAX) {
 		for (int dir = 0; dir < 2; dir++)

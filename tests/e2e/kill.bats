@@ -364,3 +364,21 @@ started()
 	need python3
 	lab --no-serve client_stops
 }
+
+# ---- the lab itself ----
+
+no_server()
+{
+	! pgrep -f "serve.*$1" >/dev/null
+}
+@test "SIGKILL of weir lab leaves no server" {
+	need_lab
+	mark=$BATS_TEST_TMPDIR/run
+	cd "$BATS_TEST_TMPDIR"
+	"$WEIR" lab --serve-arg=--runtime-dir --serve-arg="$mark" -- sh -c 'echo >up; sleep 60' 3>&- &
+	lab=$!
+	until_true 5 test -s up
+	pgrep -f "serve.*$mark" >/dev/null
+	kill -9 "$lab"
+	until_true 3 no_server "$mark"
+}

@@ -234,10 +234,29 @@ denied()
 	if iperf3 -c 198.18.0.2 -t 1 >out 2>&1; then fail 'was served'; fi
 	until_true 5 logged '.outcome == "refused" and .why == "denied (--deny)"'
 	iperf3 -c fd00:18::2 -t 1 >out
+	stop_server
+	server --deny 198.18.0.0/24
+	if "$WEIR" tcp 198.18.0.2 -t 1 --no-store >out 2>&1; then fail 'was served'; fi
+	has out 'does not serve this address' --allow
 }
 @test "--deny goes before --public" {
 	need iperf3
 	lab --no-serve denied
+}
+
+# Asked for more, it is refused; unasked, it is ended once it has moved more for a while.
+bounded_rate()
+{
+	server --max-rate 50M
+	if iperf3 -c "$WEIR_LAB_PEER" -t 1 -b 80M >out 2>&1; then fail 'was served'; fi
+	iperf3 -c "$WEIR_LAB_PEER" -t 1 -b 40M >out
+	if iperf3 -c "$WEIR_LAB_PEER" -t 20 >out 2>&1; then fail 'was not ended'; fi
+	weir_json -t 0.5
+	holds 'paced' 'total("up"; "sender"; "throughput.sent") < 60e6 and (codes | index("server-limit"))'
+}
+@test "--max-rate refuses, slows and ends" {
+	need iperf3
+	lab --no-serve bounded_rate
 }
 
 in_turn()

@@ -228,6 +228,19 @@ many_at_once()
 			"client$i.out"
 	done
 }
+# One after the other they are alone, however soon the next one comes.
+alone()
+{
+	server
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 20ms --repeat 25 --no-store -q
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 20ms -P 100 --each-way --no-store -q
+	until_true 5 log_lines 27
+	is 'overlapped' "$(jq -s 'map(select(.warnings | index("overlap"))) | length' server.out)" 0
+}
+@test "a client that comes again at once did not overlap with itself" {
+	lab --no-serve alone
+}
+
 @test "eight clients at once, each with its own bytes, each told of the overlap" {
 	need iperf3
 	lab --no-serve many_at_once

@@ -393,7 +393,10 @@ by_hand()
 	holds 'both ends' '[of_end("near"; "far"; "cpu.total"; "value")] | length == 2'
 	holds 'both views' '[total("up"; "sender"; "bytes"), total("up"; "receiver"; "bytes"),
 		total("down"; "sender"; "bytes"), total("down"; "receiver"; "bytes")] | all(. > 0)'
+	# Of the warm-up alone there is no figure.
 	interrupted TERM -R -P 2 -O 10
+	holds 'nothing was measured' '[.summaries[] | select(.metric == "goodput" or .metric == "bytes")] == []'
+	holds 'the warm-up is kept' '.parts | length == 1 and .[0].name == "omit"'
 	# and the server has room for the next
 	weir_json -t 0.2
 }

@@ -353,7 +353,7 @@ static void a_stop_waits_for_tests(void **state)
 	server_start(&s, &cfg);
 	ctl = client_test(&s, 1, 1);
 	assert_int_equal(write(s.stop, "x", 1), 1);
-	assert_refused(client_cookie(&s, 2)); /* nothing new, but what was promised */
+	assert_stopping(client_cookie(&s, 2)); /* nothing new, but what was promised */
 	data = client_cookie(&s, 1);
 	assert_int_equal(get(data), 0);
 	end_test(ctl);

@@ -197,7 +197,7 @@ static void a_stop_sends_them_away(void **state)
 	fd = client_cookie(&s, 2);
 	until_waiting(dir, 1);
 	assert_int_equal(write(s.stop, "x", 1), 1);
-	assert_refused(fd);
+	assert_stopping(fd);
 	put(ctl, "Q", 1);
 	close(ctl);
 	assert_int_equal(server_status(&s), 0);
@@ -249,7 +249,7 @@ static void denied_comes_before_allowed(void **state)
 	fd = client_from(&s, "127.0.0.2");
 	cookie_of(cookie, 1);
 	put(fd, cookie, sizeof(cookie));
-	assert_refused(fd);
+	assert_denied(fd);
 	assert_non_null(strstr(server_line(&s, line, sizeof(line)), "denied (--deny)"));
 	fd = client_from(&s, "127.0.0.3");
 	put(fd, cookie, sizeof(cookie));

@@ -287,13 +287,19 @@ static inline void assert_eof(int fd)
 	assert_int_equal(net_read_full(fd, &b, 1, soon(10000), -1), -EPIPE);
 }
 
-/* `ff`, then the end, never a reset. */
-static inline void assert_refused(int fd)
+/* The bytes, then the end, never a reset. */
+static inline void assert_told(int fd, const char *bytes, size_t n)
 {
-	assert_int_equal(get(fd), 0xff);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(get(fd), (uint8_t)bytes[i]);
 	assert_eof(fd);
 	close(fd);
 }
+
+#define assert_refused(fd)  assert_told(fd, "\xff", 1)
+#define assert_stopping(fd) assert_told(fd, "\x0b", 1)
+/* iperf3's number 142: not authorised */
+#define assert_denied(fd) assert_told(fd, "\xfe\0\0\0\x8e\0\0\0\0", 9)
 
 static inline int client_cookie(const struct server *s, unsigned n)
 {
