@@ -128,6 +128,11 @@ void safe_csv(struct buf *b, const char *src);      /* RFC 4180; leading = + - @
 void safe_filename(struct buf *b, const char *src); /* [A-Za-z0-9._-], never leading . */
 void safe_markdown(struct buf *b, const char *src); /* | \ ` < > & * _ [ ] escaped */
 
+/* ---- SHA-256 (sha256.c) ------------------------------------------------- */
+
+#define SHA256_LEN 32
+void sha256(const void *data, size_t n, uint8_t out[SHA256_LEN]);
+
 /* ---- clocks (clk.c) ---------------------------------------------------- */
 
 int64_t clk_mono_ns(void); /* CLOCK_MONOTONIC */

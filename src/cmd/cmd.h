@@ -33,7 +33,7 @@ struct cmd {
 	int (*run)(void *cfg); /* returns an exit code; options are parsed, defaults set */
 };
 extern const struct cmd cmd_list, cmd_show, cmd_compare, cmd_export, cmd_rm, cmd_tag, cmd_lab,
-	cmd_serve, cmd_completion, cmd_aliases, cmd_try, cmd_calibrate, cmd_plan, cmd_read;
+	cmd_serve, cmd_completion, cmd_aliases, cmd_try, cmd_calibrate, cmd_plan, cmd_read, cmd_import;
 
 /* Tables for documentation and completion: commands and measurements in one order. */
 struct cmd_row {
@@ -91,8 +91,6 @@ int cmd_tag_check(const char *text, struct weir_err *e);
 int cmd_read_file(const char *path, int (*on_found)(void *arg, const struct format_found *f),
 		  int (*on_skipped)(void *arg, const struct format_skip *s), void *arg,
 		  struct format_read_sum *sum, struct weir_err *e);
-/* A run for each report in it; an error when there is none. The caller frees runs and array. */
-int cmd_read_runs(const char *path, struct model_run ***out, size_t *n, struct weir_err *e);
 
 /* ---- the store's place (db.c) ---- */
 struct cmd_db_cfg {

@@ -2,7 +2,6 @@
 /* The reports of a file, for whichever command was given one instead of a stored run. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,52 +63,5 @@ int cmd_read_file(const char *path, int (*on_found)(void *arg, const struct form
 		close(c.fd);
 	if (rc < 0)
 		return err_os(e, -rc, "reading %s", path);
-	return 0;
-}
-
-/* ---- a run for each report ---- */
-
-struct runs {
-	struct model_run **v;
-	size_t n;
-};
-
-static int take(void *arg, const struct format_found *f)
-{
-	struct runs *l = arg;
-	struct model_run **v = reallocarray(l->v, l->n + 1, sizeof(struct model_run *));
-	uint8_t rnd[10];
-
-	if (!v)
-		return -ENOMEM;
-	l->v = v;
-	clk_random(rnd, sizeof(rnd));
-	v[l->n] = format_found_run(f, rnd);
-	if (!v[l->n])
-		return -ENOMEM;
-	l->n++;
-	return 0;
-}
-
-int cmd_read_runs(const char *path, struct model_run ***out, size_t *n, struct weir_err *e)
-{
-	struct runs l = {0};
-	struct format_read_sum sum;
-	int rc = cmd_read_file(path, take, NULL, &l, &sum, e);
-
-	if (rc >= 0 && !l.n) {
-		rc = err_set(e, WEIR_FORMAT, EINVAL, "%s: no reader knows this", path);
-		err_hint(e, "bare numbers need --values");
-	}
-	for (size_t i = 0; i < l.n && rc >= 0; i++)
-		l.v[i]->source.file = model_run_str(l.v[i], path);
-	for (size_t i = 0; i < l.n && rc < 0; i++)
-		model_run_free(l.v[i]);
-	if (rc < 0) {
-		free(l.v);
-		return rc;
-	}
-	*out = l.v;
-	*n = l.n;
 	return 0;
 }

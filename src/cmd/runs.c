@@ -74,19 +74,23 @@ static int take_run(struct model_run *r, void *arg)
 	return cmd_runs_add(arg, r);
 }
 
-int cmd_runs_file(const char *path, struct cmd_runs *l, struct weir_err *e)
+int cmd_runs_memory(const char *path, const struct buf *b, struct cmd_runs *l, struct weir_err *e)
 {
 	struct format_take take = {take_run, l};
+	int rc = format_read_all(b->data, b->len, &take, e);
+
+	if (rc == -ENOMEM && (!e || !e->msg[0]))
+		no_memory(e);
+	return rc < 0 ? err_wrap(e, "%s", path) : 0;
+}
+
+int cmd_runs_file(const char *path, struct cmd_runs *l, struct weir_err *e)
+{
 	struct buf b = {0};
 	int rc = cmd_runs_text(path, &b, e);
 
-	if (rc >= 0) {
-		rc = format_read_all(b.data, b.len, &take, e);
-		if (rc == -ENOMEM && (!e || !e->msg[0]))
-			no_memory(e);
-		if (rc < 0)
-			err_wrap(e, "%s", path);
-	}
+	if (rc >= 0)
+		rc = cmd_runs_memory(path, &b, l, e);
 	buf_fini(&b);
 	return rc < 0 ? rc : 0;
 }

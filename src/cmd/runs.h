@@ -12,6 +12,8 @@ struct cmd_runs {
 int cmd_runs_add(struct cmd_runs *l, struct model_run *take); /* 0 or -ENOMEM (and it is freed) */
 /* All runs of a file ("-": standard input), in its order. */
 int cmd_runs_file(const char *path, struct cmd_runs *l, struct weir_err *e);
+/* The same of a file's text, which a NUL ends. */
+int cmd_runs_memory(const char *path, const struct buf *b, struct cmd_runs *l, struct weir_err *e);
 /* All complete runs with that tag (value NULL: any), oldest first. */
 int cmd_runs_tagged(struct store *s, const char *key, const char *value, struct cmd_runs *l,
 		    struct weir_err *e);

@@ -5,9 +5,11 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/runs.h"
 #include "cmd/show_exp.h"
 
 struct show_cfg {
@@ -19,7 +21,7 @@ struct show_cfg {
 #define F(field) offsetof(struct show_cfg, field)
 /* clang-format off */
 static const struct opt show_opts[] = {
-	{.name = "run", .type = OPT_LIST, .offset = F(runs), .flags = OPT_POSITIONAL, .metavar = "RUN", .help = "last (the default), last-1, last:tcp, or 4 or more characters of an id"},
+	{.name = "run", .type = OPT_LIST, .offset = F(runs), .flags = OPT_POSITIONAL, .metavar = "RUN", .help = "last (the default), last-1, last:tcp, 4 or more characters of an id, or a file with runs or other tools' reports"},
 	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(json), .help = "the whole run as one JSON document"},
 	{.name = "table", .type = OPT_FLAG, .offset = F(table), .help = "the runs side by side, a column each"},
 	{.name = "intervals", .letter = 'i', .type = OPT_FLAG, .offset = F(intervals), .help = "a row for each interval as well"},
@@ -27,21 +29,35 @@ static const struct opt show_opts[] = {
 };
 /* clang-format on */
 
-struct loaded {
-	struct model_run **v;
-	size_t n;
-};
-
-static int load_all(const struct show_cfg *c, struct store *s, struct loaded *l, struct weir_err *e)
+static int load_stored(const struct show_cfg *c, struct store **s, const char *what,
+		       struct cmd_runs *l, struct weir_err *e)
 {
-	size_t n = c->runs.n ? c->runs.n : 1;
-	int rc = 0;
+	struct model_run *r;
+	int rc = *s ? 0 : cmd_db_open(&c->db, STORE_READ, s, e);
 
-	l->v = calloc(n, sizeof(struct model_run *));
-	if (!l->v)
-		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
-	for (; l->n < n && rc >= 0; l->n += rc >= 0)
-		rc = cmd_db_load(s, c->runs.n ? c->runs.v[l->n] : "last", &l->v[l->n], e);
+	if (rc >= 0 && !*s) {
+		cmd_db_none(&c->db);
+		return -ENODATA;
+	}
+	if (rc >= 0)
+		rc = cmd_db_load(*s, what, &r, e);
+	if (rc >= 0 && cmd_runs_add(l, r) < 0)
+		rc = err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	return rc;
+}
+
+/* A stored run, or all that a file holds. */
+static int load_all(const struct show_cfg *c, struct store **s, struct cmd_runs *l,
+		    struct weir_err *e)
+{
+	int rc = c->runs.n ? 0 : load_stored(c, s, "last", l, e);
+
+	for (size_t i = 0; i < c->runs.n && rc >= 0; i++) {
+		const char *what = c->runs.v[i];
+
+		rc = !strcmp(what, "-") || access(what, F_OK) == 0 ? cmd_runs_file(what, l, e)
+								   : load_stored(c, s, what, l, e);
+	}
 	return rc;
 }
 
@@ -53,7 +69,7 @@ static int print_one(const struct show_cfg *c, struct store *s, const struct mod
 	return cmd_render(r, c->json ? "json" : "text", fo, b, e);
 }
 
-static int print_each(const struct show_cfg *c, struct store *s, const struct loaded *l,
+static int print_each(const struct show_cfg *c, struct store *s, const struct cmd_runs *l,
 		      struct format_opts *fo, struct buf *b, struct weir_err *e)
 {
 	int rc = 0;
@@ -63,6 +79,9 @@ static int print_each(const struct show_cfg *c, struct store *s, const struct lo
 	for (size_t i = 0; i < l->n && rc >= 0; i++) {
 		if (i && !c->json && !c->quiet)
 			buf_putc(b, '\n');
+		/* A store's run without an end has a writer; without one it would be partial. */
+		if (!c->json && l->v[i]->outcome == OUTCOME_RUNNING)
+			l->v[i]->error = model_run_str(l->v[i], "it is still being measured");
 		rc = print_one(c, s, l->v[i], fo, b, e);
 		if (rc >= 0 && !cmd_flush(b))
 			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
@@ -70,7 +89,7 @@ static int print_each(const struct show_cfg *c, struct store *s, const struct lo
 	return rc;
 }
 
-static int print_all(const struct show_cfg *c, struct store *s, const struct loaded *l,
+static int print_all(const struct show_cfg *c, struct store *s, const struct cmd_runs *l,
 		     struct weir_err *e)
 {
 	struct format_opts fo = cmd_format_opts();
@@ -91,26 +110,20 @@ static int run(void *cfg)
 {
 	const struct show_cfg *c = cfg;
 	struct store *s = NULL;
-	struct loaded l = {0};
+	struct cmd_runs l = {0};
 	struct weir_err e = {0};
 	int rc = 0;
 
 	if (c->table && c->json)
 		rc = err_set(&e, WEIR_USAGE, EINVAL, "--table and --json: one of them");
 	if (rc >= 0)
-		rc = cmd_db_open(&c->db, STORE_READ, &s, &e);
-	if (rc >= 0 && !s) {
-		cmd_db_none(&c->db);
-		return CMD_FAILED;
-	}
-	if (rc >= 0)
-		rc = load_all(c, s, &l, &e);
+		rc = load_all(c, &s, &l, &e);
 	if (rc >= 0)
 		rc = print_all(c, s, &l, &e);
-	for (size_t i = 0; i < l.n; i++)
-		model_run_free(l.v[i]);
-	free(l.v);
+	cmd_runs_fini(&l);
 	store_close(s);
+	if (rc == -ENODATA)
+		return CMD_FAILED; /* that was said */
 	return rc < 0 ? cmd_fail("show", &e) : CMD_OK;
 }
 

@@ -44,6 +44,8 @@ struct format_take {
  * or with e): -ENOMSG where no reader knows the text or no run is in it. The text is ended by a
  * NUL behind n. */
 int format_read_all(const char *text, size_t n, const struct format_take *take, struct weir_err *e);
+/* Is it something that weir writes, rather than text with other tools' reports? */
+bool format_is_ours(const char *text, size_t n);
 /* Bare numbers, one a line or the column-th (1…) field of each, fields separated by blanks, commas
  * or semicolons; lines that begin with # are comments. The caller frees *out (NULL for none). */
 int format_values(const char *text, size_t n, int64_t column, double **out, size_t *count,
@@ -110,6 +112,9 @@ int format_read_text(const struct format_reading *r, struct format_read_sum *sum
 /* The same for text in memory (r->pull is not used). */
 int format_read_string(const char *text, size_t n, const struct format_reading *r,
 		       struct format_read_sum *sum, struct weir_err *e);
+/* pasted.c: each report as a run, for whoever wants runs; see format_read_all, which calls it. */
+int format_read_pasted(const char *text, size_t n, const struct format_take *take,
+		       struct weir_err *e);
 const char *format_reader_name(size_t i); /* kinds that are read; NULL past the end */
 
 /* found.c: a report as a part of a run. */
@@ -118,6 +123,11 @@ const char *format_found_kind(const struct format_found *f); /* "iperf3" */
 int format_found_add(const struct format_found *f, struct model_run *r);
 /* A run of this report alone. rnd makes its id. NULL when out of memory. */
 struct model_run *format_found_run(const struct format_found *f, const uint8_t rnd[10]);
+/* A run that reports are joined into, its id made of the first 10 bytes of `hash`; kind and start
+ * are the first report's. format_found_join adds a report as a part, without its heading unless
+ * `text`; 1, or 0 for a second paste, which is not added. */
+struct model_run *format_found_head(const struct format_found *first, const uint8_t *hash);
+int format_found_join(const struct format_found *f, struct model_run *r, bool text);
 /* An object with kind, tool, span, metrics, intervals, warnings: stable keys. */
 void format_found_json(const struct format_found *f, struct jw *w, const char *key);
 /* For people: a line, its figures, its warnings. */

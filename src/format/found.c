@@ -414,19 +414,45 @@ int format_found_add(const struct format_found *f, struct model_run *r)
 	return rc < 0 ? rc : part;
 }
 
-struct model_run *format_found_run(const struct format_found *f, const uint8_t rnd[10])
+struct model_run *format_found_head(const struct format_found *first, const uint8_t *hash)
 {
-	struct model_run *r = model_run_new(f->what, MODEL_NO_TIME, rnd);
+	struct model_run *r = model_run_new(first->what, MODEL_NO_TIME, hash);
 
 	if (!r)
 		return NULL;
-	if (f->start_s > 0 && f->start_s < 9e9)
-		r->start_real_ns = (int64_t)(f->start_s * 1e3) * NSEC_PER_MSEC;
-	r->protocol = model_run_str(r, f->protocol);
+	if (first->start_s > 0 && first->start_s < 9e9)
+		r->start_real_ns = (int64_t)(first->start_s * 1e3) * NSEC_PER_MSEC;
+	r->protocol = model_run_str(r, first->protocol);
+	r->outcome = first->partial ? OUTCOME_PARTIAL : OUTCOME_COMPLETE;
+	r->source.tool = first->tool[0] ? model_run_str(r, first->tool) : NULL;
+	r->source.version = first->version[0] ? model_run_str(r, first->version) : NULL;
+	return r;
+}
+
+int format_found_join(const struct format_found *f, struct model_run *r, bool text)
+{
+	struct format_found plain = *f;
+	int rc;
+
+	if (found_warned(f, WARN_DUPLICATE))
+		return 0;
+	if (strcmp(f->what, r->kind) != 0)
+		r->kind = "reports";
+	if (r->protocol && (!f->protocol || strcmp(f->protocol, r->protocol) != 0))
+		r->protocol = NULL;
+	r->outcome = f->partial ? OUTCOME_PARTIAL : r->outcome;
+	plain.title = text ? f->title : NULL;
+	rc = format_found_add(&plain, r);
+	return rc < 0 ? rc : 1;
+}
+
+struct model_run *format_found_run(const struct format_found *f, const uint8_t rnd[10])
+{
+	struct model_run *r = format_found_head(f, rnd);
+
+	if (!r)
+		return NULL;
 	r->title = model_run_str(r, f->title);
-	r->outcome = f->partial ? OUTCOME_PARTIAL : OUTCOME_COMPLETE;
-	r->source.tool = f->tool[0] ? model_run_str(r, f->tool) : NULL;
-	r->source.version = f->version[0] ? model_run_str(r, f->version) : NULL;
 	r->source.span_from = (int64_t)f->from;
 	r->source.span_to = (int64_t)f->to;
 	r->source.line = (int64_t)f->line;

@@ -152,12 +152,30 @@ static int read_one(struct text *t, struct weir_err *e)
 	return rc < 0 ? rc : give(t, r);
 }
 
+/* An array that may hold runs, and not "[  5]". */
+static bool is_list(const struct text *t, size_t at)
+{
+	for (at++; at < t->n && strchr(" \t\r\n[", t->s[at]) && t->s[at]; at++)
+		;
+	return at < t->n && t->s[at] && strchr("{]", t->s[at]);
+}
+
+bool format_is_ours(const char *text, size_t n)
+{
+	struct text t = {.s = text, .n = n};
+
+	t.at = skip_blank(&t, 0);
+	return reader_of(text, n) || (t.at < n && text[t.at] == '[' && is_list(&t, t.at));
+}
+
 int format_read_all(const char *text, size_t n, const struct format_take *take, struct weir_err *e)
 {
 	struct text t = {.s = text, .n = n, .take = *take};
 	int rc = 0;
 
 	t.at = skip_blank(&t, 0);
+	if (!format_is_ours(text, n))
+		return format_read_pasted(text, n, take, e);
 	if (t.at == n || (text[t.at] != '{' && text[t.at] != '['))
 		rc = read_one(&t, e);
 	else {
