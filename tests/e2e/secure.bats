@@ -324,7 +324,7 @@ vanish()
 	ip rule add to 198.18.0.2 priority 1 blackhole
 	since=$(ms)
 	until_true 20 eval "! pgrep -P $server"
-	(($(ms) - since < 18000)) || fail "the last one took $(($(ms) - since)) ms"
+	(($(ms) - since < 15000)) || fail "the last one took $(($(ms) - since)) ms"
 	(($(ms) - since > 2000)) || fail 'they did not vanish but said goodbye'
 	is 'connections' "$(far ss -Htn state established 'sport = :5201' | wc -l)" 0
 	"$WEIR" serve --status --json --runtime-dir "$PWD/run" >status.json
@@ -334,7 +334,7 @@ vanish()
 	after=$(sent_by_far)
 	((after - before < 2000)) || fail "$((after - before)) bytes a second are still sent"
 }
-@test "who vanishes in any stage of a test is gone within 18 s, and nothing is sent to him" {
+@test "who vanishes in any stage of a test is gone within 15 s, and nothing is sent to him" {
 	need python3 ip
 	lab --no-serve vanish
 }
