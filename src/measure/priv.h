@@ -34,7 +34,7 @@ struct measure_totals {
 	/* UDP: a reading a flow after the last datagram; what was on its way at `to` is not lost. */
 	const struct net_flow_sample *final;
 	int64_t host_drops; /* UDP: at all sockets of this host; -1 = not known */
-	bool omitted; /* a warm-up came before */
+	bool omitted;       /* a warm-up came before */
 	double seconds;
 };
 /* Summaries of this end's view: a row a direction, a row a flow, the processor. */

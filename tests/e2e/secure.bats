@@ -451,7 +451,8 @@ soak()
 	local seconds=5 at_once=100 real=4 slack=1024 fds rss threads
 	# A sanitizer keeps freed memory for a while.
 	if grep -q __asan_init "$WEIR"; then slack=131072; fi
-	[ "${WEIR_CHECK_ALL:-0}" = 1 ] && seconds=300 at_once=1000 real=32
+	# For an hour by hand: WEIR_CHECK_ALL=1 WEIR_SOAK=3600 bats -f siege tests/e2e/secure.bats
+	[ "${WEIR_CHECK_ALL:-0}" = 1 ] && seconds=${WEIR_SOAK:-300} at_once=1000 real=32
 	server --runtime-dir "$PWD/run" --pending-time 2 --tests 200 --memory 256M
 	served=0
 	wave 4
@@ -484,7 +485,7 @@ soak()
 }
 @test "a siege leaves the server as it was" {
 	need iperf3 python3
-	LAB_SECONDS=500 lab --no-serve soak
+	LAB_SECONDS=$((${WEIR_SOAK:-300} + 200)) lab --no-serve soak
 }
 
 # ---- what the processes may do ----
