@@ -156,7 +156,7 @@ const char *found_name(struct format_found *f, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	for (char *p = text; *p; p++)
-		if (!memchr("._", *p, 2) && !isalnum((unsigned char)*p))
+		if (!strchr("._", *p) && !isalnum((unsigned char)*p))
 			*p = '_';
 	slot = grow(f, &f->name, &f->n_name, &f->cap_name, sizeof(*slot), FIGS_MAX);
 	if (slot)

@@ -25,6 +25,20 @@ static const struct reader *const readers[] = {
 	&reader_ttcp,
 	&reader_nuttcp,
 	&reader_netperf,
+	&reader_ping,
+	&reader_fping,
+	&reader_mtr,
+	&reader_tc,
+	&reader_tc_json,
+	&reader_irtt,
+	&reader_irtt_json,
+	&reader_routeros,
+	&reader_ethtool,
+	&reader_softnet,
+	&reader_top,
+	&reader_mpstat,
+	&reader_mpstat_json,
+	&reader_vmstat,
 };
 
 const struct reader *reader_at(size_t i)

@@ -236,5 +236,8 @@ const struct reader *reader_at(size_t i); /* NULL past the end */
 
 extern const struct reader reader_iperf2, reader_iperf3, reader_iperf3_json, reader_nttcp,
 	reader_ttcp, reader_nuttcp, reader_netperf;
+extern const struct reader reader_ping, reader_fping, reader_mtr, reader_tc, reader_tc_json,
+	reader_irtt, reader_irtt_json, reader_routeros, reader_ethtool, reader_softnet, reader_top,
+	reader_mpstat, reader_mpstat_json, reader_vmstat;
 
 #endif

@@ -4,7 +4,7 @@
  * tests/data/readers/<kind>.expect; the samples are other people's text and are read where
  * WEIR_CORPUS says. A sample whose kind has no reader yet is named and counted.
  *
- *   = FILE REPORTS           what follows is of that sample
+ *   = FILE REPORTS           what follows is of that sample; own/… is beside the .expect file
  *   NUMBER METRIC[:WORD]… VALUE|unknown [TOLERANCE]
  *                            a figure of a report (from 0); words: up down sender receiver device
  *                            near far flow=N size=N …, a statistic. All figures of a metric have
@@ -327,6 +327,12 @@ static const struct want *find(const struct wants *all, const char *file)
 	return NULL;
 }
 
+/* A sample of ours: what the corpus has none of. */
+static bool own(const struct want *w)
+{
+	return !strncmp(w->file, "own/", 4);
+}
+
 /* Number of mistakes in one sample. */
 static size_t check_sample(const struct want *w)
 {
@@ -337,7 +343,7 @@ static size_t check_sample(const struct want *w)
 	struct weir_err e = {0};
 	char *text;
 
-	snprintf(path, sizeof(path), "%s/%s", corpus(), w->file);
+	snprintf(path, sizeof(path), "%s/%s", own(w) ? TEST_DATA "/readers" : corpus(), w->file);
 	text = slurp(path, &n);
 	if (!text) {
 		fprintf(stderr, "%s: not in the corpus\n", w->file);
@@ -390,9 +396,24 @@ static void every_sample(void **state)
 	assert_int_equal(bad, 0);
 }
 
+static void every_own_sample(void **state)
+{
+	struct wants all = load();
+	size_t bad = 0;
+
+	(void)state;
+	for (size_t i = 0; i < all.n; i++) {
+		bad += own(&all.v[i]) ? check_sample(&all.v[i]) : 0;
+		free(all.v[i].lines);
+	}
+	free(all.v);
+	assert_int_equal(bad, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_own_sample),
 		cmocka_unit_test(every_sample),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
