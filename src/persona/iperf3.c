@@ -167,8 +167,16 @@ int i3_pidfile(const char *file, struct i3_error *e)
 			close(fd);
 		return -EIO;
 	}
+	return fd;
+}
+
+void i3_pidfile_end(const char *file, int fd)
+{
+	if (fd < 0)
+		return;
+	if (unlink(file))
+		(void)!ftruncate(fd, 0);
 	close(fd);
-	return 0;
 }
 
 /* ---- the command ------------------------------------------------------------------------------- */

@@ -542,9 +542,9 @@ int i3_client(const struct i3_cfg *c, struct i3_out *o)
 	struct request r = {0};
 	struct weir_err e = {0};
 	struct i3_error pid = {0};
-	int rc = k.writer ? prepare(&k, &e) : -ENOMEM;
+	int rc = k.writer ? prepare(&k, &e) : -ENOMEM, pid_fd = -1;
 
-	if (rc >= 0 && c->pidfile && i3_pidfile(c->pidfile, &pid) < 0)
+	if (rc >= 0 && c->pidfile && (pid_fd = i3_pidfile(c->pidfile, &pid)) < 0)
 		rc = err_set(&e, WEIR_USAGE, EEXIST, "%s", pid.text);
 	if (rc >= 0)
 		i3_banner(o);
@@ -554,8 +554,7 @@ int i3_client(const struct i3_cfg *c, struct i3_out *o)
 		rc = measure(&k, &r, &e);
 	else if (k.writer)
 		rc = failed(&k, &e);
-	if (c->pidfile && !pid.text[0])
-		unlink(c->pidfile);
+	i3_pidfile_end(c->pidfile, pid_fd);
 	request_fini(&r);
 	client_fini(&k);
 	return rc < 0 ? 1 : rc;

@@ -478,22 +478,23 @@ int i3_server(const struct i3_cfg *c, struct i3_out *o)
 	struct server s = {.c = c, .o = o, .live = -1};
 	struct weir_err e = {0};
 	struct i3_error pid = {0};
-	int rc = c->daemon ? become_daemon() : 0;
+	int rc = c->daemon ? become_daemon() : 0, pid_fd = -1;
 
 	if (rc < 0)
 		err_os(&e, -rc, "unable to become a daemon");
-	if (rc >= 0 && c->pidfile && (rc = i3_pidfile(c->pidfile, &pid)) < 0)
+	if (rc >= 0 && c->pidfile && (rc = pid_fd = i3_pidfile(c->pidfile, &pid)) < 0)
 		err_set(&e, WEIR_USAGE, EEXIST, "%s", pid.text);
 	i3_banner(o);
 	if (rc >= 0)
 		rc = serve(&s, &e);
-	if (c->pidfile && !pid.text[0])
-		unlink(c->pidfile);
+	i3_pidfile_end(c->pidfile, pid_fd);
 	for (size_t i = 0; i < SLOTS; i++)
 		buf_fini(&s.held[i]);
-	if (rc < 0) {
-		i3_complain(o, "error - unable to start listener for connections: %s", e.msg);
-		return 1;
-	}
-	return stopped(&s);
+	if (rc < 0 && e.domain == WEIR_OS)
+		i3_complain(o,
+			    "error - unable to start listener for connections: %s\niperf3: exiting",
+			    strerror(e.code));
+	else if (rc < 0)
+		i3_complain(o, "error - %s", e.msg);
+	return rc < 0 ? 1 : stopped(&s);
 }

@@ -103,8 +103,10 @@ void i3_test_fini(struct i3_test *t);
 /* Timeouts and keepalive of the sockets. */
 void i3_apply_sockets(const struct i3_cfg *c, const struct proto_session *s);
 int i3_pin(int64_t cpu);
-/* Writes the number of this process; refuses when another's lives. */
+/* Writes the number of this process; refuses when another's lives. A descriptor for the end, by
+ * which time the privileges to remove the file may be gone: then it is emptied. */
 int i3_pidfile(const char *file, struct i3_error *e);
+void i3_pidfile_end(const char *file, int fd);
 
 int i3_client(const struct i3_cfg *c, struct i3_out *o);
 int i3_server(const struct i3_cfg *c, struct i3_out *o);

@@ -198,6 +198,18 @@ out:
 	return ret;
 }
 
+/* A client sends its default like a wish. Taken for one, a paced sender here would send a block of
+ * 128 KiB at a time, which at 1 Mbit/s is one a second; where blocks do not count it is no wish. */
+static uint32_t plan_len(const struct iperf3_params *p)
+{
+	if (p->udp)
+		return (uint32_t)(p->len ? p->len : NET_UDP_LEN);
+	if (p->bandwidth && !p->blockcount && !p->burst &&
+	    (!p->len || p->len == IPERF3_LEN_DEFAULT))
+		return 0;
+	return (uint32_t)(p->len ? p->len : IPERF3_LEN_DEFAULT);
+}
+
 int iperf3_params_plan(const struct iperf3_params *p, struct flow_plan *plan, int *code,
 		       struct weir_err *e)
 {
@@ -205,9 +217,7 @@ int iperf3_params_plan(const struct iperf3_params *p, struct flow_plan *plan, in
 		.transport = p->udp ? NET_UDP : NET_TCP,
 		.rate_bps = (uint64_t)p->bandwidth,
 		.burst = p->bandwidth ? (uint32_t)p->burst : 0,
-		.len = (uint32_t)(p->len   ? p->len
-				  : p->udp ? NET_UDP_LEN
-					   : IPERF3_LEN_DEFAULT),
+		.len = plan_len(p),
 		.window = (uint64_t)p->window,
 		.mss = (uint32_t)p->mss,
 		.tos = (uint8_t)p->tos,

@@ -380,6 +380,53 @@ interrupted()
 	lab --no-serve interrupted
 }
 
+# Clients at the same time, each with a handful of flags, on one server.
+steering()
+{
+	local own=() port=5301
+	spawn_far server "$WEIR" iperf3 -s -p 5301
+	until_true 5 listens 5301
+	client()
+	{
+		local name=$1
+		shift
+		"$WEIR" iperf3 -p $port -t 1 -b 1M --no-store "$@" >"$name" 2>"$name.err" &
+		own+=("$!")
+	}
+	client tcp -c "$WEIR_LAB_PEER" -J -w 256K -N -C "$(cat /proc/sys/net/ipv4/tcp_congestion_control)" \
+		-M 1400 -S 0x10 -Z --skip-rx-copy -l 8K --fq-rate 10M -4 --cport 6000 -A 0,0 \
+		--snd-timeout 5000 --cntl-ka=10/2/3 --extra-data x
+	client tcp6 -c "$WEIR_LAB_PEER6" -J -6 -L 77
+	client udp -c "$WEIR_LAB_PEER" -J -u -l 500 --dont-fragment --dscp ef -w 200K --cport 6100 -b 1M/5 \
+		--gsro --udp-counters-64bit --repeating-payload
+	client slow -c "$WEIR_LAB_PEER" -J -R -P 4 -b 100K --rcv-timeout 5000
+	client stream -c "$WEIR_LAB_PEER" --json-stream --style 3.21
+	client full -c "$WEIR_LAB_PEER" --json-stream-full-output --style 3.21
+	client new -c "$WEIR_LAB_PEER" --style 3.21 -P 2 -i 0.5
+	client once -c "$WEIR_LAB_PEER" -i 0 -d
+	wait "${own[@]}"
+	for name in tcp tcp6 udp slow; do
+		holds "$name" '.error == null and .end.sum_received.bytes > 0' "$name"
+	done
+	holds 'what was asked' '.start.test_start.blksize == 8192 and .start.test_start.tos == 16 and
+		.start.tcp_mss == 1400 and .start.connected[0].local_port == 6000 and .extra_data == "x" and
+		.start.sock_bufsize == 262144' tcp
+	holds 'what was asked' '.start.test_start.protocol == "UDP" and .start.test_start.tos == 184 and
+		.start.connected[0].local_port == 6100 and .start.test_start.blksize == 500' udp
+	holds 'the far end sends at its rate from the start' '.end.sum_sent.bits_per_second | . > 2e5 and . < 5e5' slow
+	mv stream stream.ndjson
+	python3 "$SHAPE" keys "$RECORDED/jsonstream/3.21git-tcp.client.ndjson" stream.ndjson
+	is 'the last of a stream is the document' \
+		"$(jq -s '.[-1].start.version == "iperf 3.21" and .[-1].end == .[-2].data' full)" true
+	python3 "$SHAPE" same "$RECORDED/text/3.21git-tcp-P2.client.txt" new
+	grep -qE '^\[ +[0-9]+\].* {12}sender$' new || fail "$(cat new)"
+	is 'one interval' "$(grep -c 'Bytes       $' once)" 1
+}
+@test "what the other flags ask for, clients at the same time" {
+	need_peer
+	lab --no-serve steering
+}
+
 # ---- who reads it ----
 
 consumers()

@@ -42,6 +42,15 @@ static void again(const struct flow_plan *plan)
 	buf_fini(&b);
 }
 
+static void extras(const char *text, size_t size)
+{
+	struct proto_extra x = {.server_affinity = -1};
+
+	iperf3_extra_get_params(&x, text, size);
+	FUZZ_CHECK(x.server_affinity >= -1 && x.server_affinity <= 1024);
+	FUZZ_CHECK(memchr(x.extra_data, 0, sizeof(x.extra_data)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct iperf3_params p;
@@ -53,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (ret < 0)
 		return 0;
 	in_range(&p);
+	extras((const char *)data, size);
 	if (iperf3_params_plan(&p, &plan, &code, &e) == 0)
 		again(&plan);
 	else

@@ -36,10 +36,25 @@ static void again(const struct proto_result *r)
 	buf_fini(&b);
 }
 
+/* The other end's own report: text of any kind, or one JSON object. */
+static void report(const char *text, size_t size)
+{
+	struct proto_extra x = {.get_server_output = true};
+	struct js_doc *doc = NULL;
+
+	iperf3_extra_get_results(&x, text, size);
+	if (x.server_output_json)
+		FUZZ_CHECK(js_parse(x.server_output.data, x.server_output.len, &js_limits_file,
+				    &doc, NULL) == 0);
+	js_free(doc);
+	buf_fini(&x.server_output);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t flows[] = {1, 4, 256};
 
+	report((const char *)data, size);
 	for (size_t i = 0; i < ARRAY_LEN(flows); i++) {
 		struct proto_result r;
 		struct weir_err e = {0};
