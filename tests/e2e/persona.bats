@@ -134,6 +134,7 @@ json_live()
 {
 	all_modes "$json_modes" "$WEIR iperf3 --no-store" iperf3 -J
 	shape keys json/3.12-@.client.json "$json_modes" client
+	holds 'to the byte' '.end.sum_sent.bytes == 1048576' tcp-n500M.client
 }
 @test "JSON of every recorded mode, against Debian's server" {
 	need_peer
@@ -145,6 +146,8 @@ json_live_server()
 	shape keys json/3.12-@.server.json "$json_modes" out
 	# It takes ours for its own: the client's document is whole.
 	shape keys json/3.12-@.client.json "$json_modes" client
+	holds 'the sender, where theirs says 0' '.end.sum.bytes > 0 and .end.sum_sent.packets > 0' udp-b100M.out
+	holds 'the sender, where theirs says 0' '.end.sum_sent.bytes > 0 and .end.streams[0].sender.bytes > 0' tcp.out
 }
 @test "JSON of every recorded mode, for Debian's client" {
 	need_peer
@@ -425,6 +428,30 @@ steering()
 @test "what the other flags ask for, clients at the same time" {
 	need_peer
 	lab --no-serve steering
+}
+
+# The path loses the last datagrams of a flow, and doubles some: 103 are sent.
+accounts()
+{
+	spawn relay python3 "$RELAY" 5301 "$WEIR_LAB_PEER" drop=5,95-103
+	until_true 5 grep -q ready relay.out
+	spawn_far theirs iperf3 -s -1
+	until_true 5 listens 5201
+	"$WEIR" iperf3 -c 127.0.0.1 -p 5301 -u -k 103 -l 1000 -b 10M --no-store >out
+	grep -qE ' 10/103 \(9\.7%\)  receiver$' out || fail "their receiver: $(cat out)"
+	end_all
+	spawn relay python3 "$RELAY" 5302 "$WEIR_LAB_PEER" drop=5,95-103 dup=20,21
+	until_true 5 grep -q ready relay.out
+	spawn_far ours "$WEIR" iperf3 -s -1
+	until_true 5 listens 5201
+	iperf3 -c 127.0.0.1 -p 5302 -u -k 103 -l 1000 -b 10M -J >run.json
+	holds 'what our server told their client' '.end.sum.lost_packets == 10'
+	until_true 5 grep -q ' 10/103 (9.7%)  receiver$' ours.out
+}
+@test "what is lost at the end is lost, and what comes twice makes up for nothing" {
+	export RELAY=$BATS_TEST_DIRNAME/udp_relay.py
+	need_peer
+	lab --no-serve accounts
 }
 
 # ---- who reads it ----
