@@ -144,12 +144,12 @@ static size_t soft_break(const char *s, size_t n, size_t i)
 }
 
 /* Lines that end in "=" after some 70 characters, or escapes of "=" and blanks; rulers do not count. */
-static bool find_quoted_printable(const char *s, size_t n)
+static bool find_quoted_printable(const char *s, size_t n, bool header)
 {
 	const char *end = s + n, *p = s, *line = s;
 	int signs = 0;
 
-	if (memmem(s, n < 8192 ? n : 8192, "quoted-printable", 16))
+	if (header && memmem(s, n < 8192 ? n : 8192, "quoted-printable", 16))
 		return true;
 	while (signs < 2 && (p = memchr(p, '=', (size_t)(end - p)))) {
 		size_t i = (size_t)(p - s);
@@ -553,8 +553,10 @@ int demail_run(struct demail *d, const char *raw, size_t n, bool first)
 		undo_wide(y, d->text, d->len, d->wide);
 		take(d, y);
 	}
-	d->quoted_printable = d->quoted_printable || find_quoted_printable(d->text, d->len);
-	if (d->quoted_printable) {
+	d->quoted_printable = d->quoted_printable || find_quoted_printable(d->text, d->len, true);
+	for (int k = 0; k < 2 && d->quoted_printable; k++) {
+		if (k && !find_quoted_printable(d->text, d->len, false))
+			break; /* encoded once, as it should be */
 		y = next(d);
 		undo_quoted_printable(y, d->text, d->len);
 		take(d, y);

@@ -49,7 +49,9 @@ struct iperf_acc {
 	bool client, server, reverse, udp, tcp, full_duplex;
 	double rate_told; /* -b, in bit/s; NaN = none */
 	double streams;   /* -P */
-	double sent;      /* datagrams that the client sent */
+	double sent;      /* datagrams that the client sent, over sent_n streams */
+	size_t sent_n;
+	bool sent_sum; /* it is what was printed as their sum */
 	double cpu_local, cpu_remote, connect_s, window, window_asked;
 	int results; /* whose debug output this is: 1 = ours, 2 = the other end's */
 	double result_bytes[2];

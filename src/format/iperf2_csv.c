@@ -104,6 +104,7 @@ size_t iperf_csv(const struct lex *l, size_t i, struct format_found *f)
 	struct iperf_row r;
 	double first = -1, time = 0;
 	size_t from = i;
+	bool streams = false;
 
 	if (!a) {
 		f->failed = true;
@@ -132,7 +133,10 @@ size_t iperf_csv(const struct lex *l, size_t i, struct format_found *f)
 	for (size_t k = 0; k < a->n && a->udp; k++)
 		if (a->row[k].said == SAID_NOTHING)
 			a->row[k].said = SAID_SENDER;
-	if (a->n)
+	/* A sum alone may be of both directions. */
+	for (size_t k = 0; k < a->n; k++)
+		streams = streams || a->row[k].id != IPERF_SUM;
+	if (streams)
 		iperf_make(a, f);
 	free(a->row);
 	free(a);

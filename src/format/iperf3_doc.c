@@ -119,6 +119,8 @@ static void put_end(struct doc *d, const struct object *o, int dir, int view, in
 	}
 	put(d, view == MODEL_SENDER ? "throughput.sent" : "goodput", STAT_VALUE, k,
 	    rate_of(o, d->s.cut), 0);
+	if (d->s.cut || isnan(o->v[M_BPS]))
+		found_prov(d->f, MODEL_DERIVED);
 	put(d, "bytes", STAT_VALUE, k, o->v[M_BYTES], 1);
 	found_check_rate(d->f, o->v[M_BYTES], 1, seconds, seconds * 1e-3, o->v[M_BPS],
 			 o->v[M_BPS] * 1e-4);
@@ -539,6 +541,8 @@ static void finish(struct doc *d)
 	sum_up(d);
 	if (d->seconds > 0)
 		put(d, "duration", STAT_VALUE, DIMS_NONE, d->seconds, 0);
+	if (d->n && f->partial) /* of the intervals that are there */
+		found_prov(f, MODEL_DERIVED);
 	put_cpu(d);
 	if (has(f, "throughput.sent") && !has(f, "goodput"))
 		found_warn(f, WARN_SENDER_ONLY, "what arrived is not in the report");

@@ -20,6 +20,7 @@ struct make {
 	struct format_found *f;
 	size_t streams[2]; /* of each direction */
 	bool sum[2];       /* a sum of each is printed */
+	bool received;     /* a receiver got something */
 };
 
 /* ---- whose row it is ---- */
@@ -107,7 +108,7 @@ static void put_rates(struct make *m, const struct iperf_row *r, struct model_di
 {
 	const char *rate = view == MODEL_SENDER ? "throughput.sent" : "goodput";
 
-	if (r->said == SAID_SENDER && r->bytes <= 0 && m->a->server) {
+	if (r->said == SAID_SENDER && r->bytes <= 0 && (m->a->server || m->received)) {
 		found_unknown(m->f, rate, d); /* a server that receives does not know */
 		return;
 	}
@@ -497,12 +498,16 @@ static void put_rest(struct make *m, double seconds)
 	const struct iperf_acc *a = m->a;
 	struct model_dims s = found_dims(a->client ? MODEL_UP : -1, MODEL_SENDER, -1);
 
-	if (seconds > 0 && isnan(figure(m->f, "duration", -1)))
+	if (seconds > 0 && isnan(figure(m->f, "duration", -1))) {
 		put(m, "duration", DIMS_NONE, seconds, 0);
-	if (!isnan(a->sent))
+		found_prov(m->f, MODEL_DERIVED);
+	}
+	if (a->sent_sum || (a->sent_n == count_streams(a) && a->sent_n >= a->n_conn))
 		put(m, "udp.datagrams", s, a->sent, 1);
-	if (count_streams(a) > 1 && !m->f->partial)
+	if (count_streams(a) > 1 && !m->f->partial) {
 		put(m, "flows", DIMS_NONE, (double)count_streams(a), 1);
+		found_prov(m->f, MODEL_DERIVED);
+	}
 	found_ext(m->f, "ext.tcp.connect", UNIT_SECOND, STAT_VALUE, DIMS_NONE, a->connect_s, 1e-5);
 	found_ext(m->f, "ext.iperf.window", UNIT_BYTE, STAT_VALUE, DIMS_NONE, a->window, 0);
 	put(m, "cpu.total", model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR), a->cpu_local, 1e-3);
@@ -513,6 +518,22 @@ static void put_rest(struct make *m, double seconds)
 	found_param(m->f, "role", "%s", a->client ? "client" : a->server ? "server" : "unknown");
 }
 
+/* What came out of order is told on a line after the interval's. */
+static void put_reordered(struct make *m, const struct iperf_row *r)
+{
+	for (size_t k = m->f->n_row, n = 0; k-- > 0 && n < 8; n++)
+		if (m->f->row[k].t0 == llround(r->t0 * 1e9) &&
+		    m->f->row[k].t1 == llround(r->t1 * 1e9)) {
+			m->f->row[k].v[COL_E] = r->reordered;
+			return;
+		}
+	if (r->t0 <= 0 && m->f->n_fig)
+		put(m, "udp.reordered",
+		    found_dims(dir_of(m->a, r), MODEL_RECEIVER,
+			       count_streams(m->a) > 1 ? flow_number(m->a, r->id) : -1),
+		    r->reordered, 1);
+}
+
 static void scan(struct make *m, struct span *s, double *seconds)
 {
 	for (size_t i = 0; i < m->a->n; i++) {
@@ -520,12 +541,7 @@ static void scan(struct make *m, struct span *s, double *seconds)
 		bool lone = r->summary && r->said == SAID_NOTHING && r->cut;
 
 		if (!isnan(r->reordered)) {
-			if (r->t0 <= 0 && m->f->n_fig)
-				put(m, "udp.reordered",
-				    found_dims(dir_of(m->a, r), MODEL_RECEIVER,
-					       count_streams(m->a) > 1 ? flow_number(m->a, r->id)
-								       : -1),
-				    r->reordered, 1);
+			put_reordered(m, r);
 			continue;
 		}
 		if (r->summary && !lone) {
@@ -549,20 +565,13 @@ static void unmark_first(struct iperf_acc *a)
 			a->row[i].summary = false;
 }
 
-static void reordered_rows(struct make *m)
+/* iperf 2.1 sums up both directions too. */
+static bool lone_sum(const struct iperf_acc *a)
 {
-	for (size_t i = 0; i < m->a->n; i++) {
-		const struct iperf_row *r = &m->a->row[i];
-
-		for (size_t k = m->f->n_row; !isnan(r->reordered) && k-- > 0;)
-			if (m->f->row[k].t0 == llround(r->t0 * 1e9) &&
-			    m->f->row[k].t1 == llround(r->t1 * 1e9)) {
-				m->f->row[k].v[COL_E] = r->reordered;
-				break;
-			} else if (m->f->n_row - k > 8) {
-				break;
-			}
-	}
+	for (size_t i = 0; i < a->n; i++)
+		if (a->row[i].id != IPERF_SUM || a->row[i].t_decimals != 4)
+			return false;
+	return a->gen == 2;
 }
 
 void iperf_make(struct iperf_acc *a, struct format_found *f)
@@ -582,15 +591,22 @@ void iperf_make(struct iperf_acc *a, struct format_found *f)
 	memcpy(f->col, a->udp ? udp_cols : tcp_cols, f->n_col * sizeof(*f->col));
 	a->reverse = a->reverse || (server_sends(a) && a->gen == 3);
 	unmark_first(a);
-	for (size_t i = 0; i < a->n; i++)
+	for (size_t i = 0; i < a->n; i++) {
 		if (a->row[i].id == IPERF_SUM && a->row[i].summary)
 			m.sum[a->row[i].role == 'R'] = true;
+		m.received = m.received || (a->row[i].said == SAID_RECEIVER && a->row[i].bytes > 0);
+	}
 	for (size_t i = 0; i < a->n_flow; i++) {
 		a->full_duplex = a->full_duplex || a->flow[i].star;
 		m.streams[a->flow[i].role == 'R'] += a->flow[i].id >= 0 && !a->flow[i].star;
 	}
+	if (lone_sum(a)) {
+		found_warn(f, WARN_TRUNCATED,
+			   "a sum without its streams may be of both directions");
+		free(s.rate);
+		return;
+	}
 	scan(&m, &s, &seconds);
-	reordered_rows(&m);
 	if (!a->finals || !f->n_fig)
 		derive(&m, &s);
 	put_results(&m);

@@ -110,8 +110,10 @@ static size_t enhanced_tail(const struct lex *l, size_t i, struct iperf_row *r)
 		r->pps = c[0];
 		return k;
 	}
-	if (!(k = match(l, e, "-#", c)) || lex_line(l, e))
+	k = match(l, e, "-#", c);
+	if (!k || (lex_line(l, e) && !match(l, k, "-# K", c)))
 		return e;
+	match(l, e, "-#", c);
 	r->retr = c[0];
 	e = k;
 	k = match(l, e, "-# K ( / # ( \\( # \\) ) ( us ) )", c);

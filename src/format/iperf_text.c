@@ -203,12 +203,15 @@ static size_t bracket(const struct lex *l, size_t i, struct iperf_acc *a)
 	if (add_conn(a, l, i, &e))
 		return e;
 	if ((e = match(l, i, "[ # ] Sent # datagrams", c))) {
-		a->sent = (isnan(a->sent) ? 0 : a->sent) + c[1];
+		if (!a->sent_sum)
+			a->sent = (isnan(a->sent) ? 0 : a->sent) + c[1];
+		a->sent_n++;
 		a->udp = true;
 		return e;
 	}
 	if ((e = match(l, i, "[ SUM ] Sent # datagrams", c))) {
 		a->sent = c[0];
+		a->sent_sum = true;
 		return e;
 	}
 	if ((e = match(l, i, "[ # ] Server Report :", c))) {

@@ -141,7 +141,8 @@ int lex_run(struct lex *l, const char *text, size_t n)
 			t->type = LEX_WORD;
 		}
 		t->len = (uint32_t)(end - i);
-		t->flags |= end == n ? LEX_CUT : 0;
+		if (end == n || (end + 1 == n && text[end] == '.'))
+			t->flags |= LEX_CUT;
 		flags = 0;
 	}
 	return 0;

@@ -22,7 +22,7 @@ struct demail_layer {
 	struct demail_step *map;
 	size_t n, cap;
 };
-#define DEMAIL_LAYERS 6
+#define DEMAIL_LAYERS 7
 struct demail {
 	struct demail_layer layer[DEMAIL_LAYERS];
 	size_t n;              /* layers in use */

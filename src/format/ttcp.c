@@ -27,10 +27,8 @@ static void put_result(struct format_found *f, const struct lex *l, size_t i, co
 	double bps = c[3] * 1024 * 8, step = found_resolution(&l->tok[i + 9], 8192);
 	double seconds_step = found_resolution(&l->tok[i + 5], 1);
 
-	if (!isnan(c[4])) {
+	if (!isnan(c[4])) /* the same again in Mb */
 		found_check_rate(f, bps / 8 * c[2], 0, c[2], 0, c[4] * 1e6, step + c[4] * 10);
-		bps = c[4] * 1e6;
-	}
 	found_fig(f, sends ? "throughput.sent" : "goodput", STAT_VALUE, d, bps, step);
 	found_fig(f, "bytes", STAT_VALUE, d, c[1], 1);
 	found_fig(f, "duration", STAT_VALUE, DIMS_NONE, c[2], seconds_step);
