@@ -51,11 +51,21 @@ static bool one_experiment(const struct compare_side *a, const struct compare_si
 	return id != NULL;
 }
 
+/* The same run, or the same piece of the same file. */
+static bool same_run(const struct model_run *a, const struct model_run *b)
+{
+	const struct model_source *p = &a->source, *q = &b->source;
+
+	return !strcmp(a->id, b->id) ||
+	       (p->file && q->file && strcmp(p->file, "-") != 0 && !strcmp(p->file, q->file) &&
+		p->span_from == q->span_from && p->span_to == q->span_to);
+}
+
 static bool shares_a_run(const struct compare_side *a, const struct compare_side *b)
 {
 	for (size_t i = 0; a->runs && i < a->n; i++) {
 		for (size_t k = 0; b->runs && k < b->n; k++) {
-			if (!strcmp(a->runs[i]->id, b->runs[k]->id))
+			if (same_run(a->runs[i], b->runs[k]))
 				return true;
 		}
 	}

@@ -221,6 +221,25 @@ static void put_head(const struct session *s, size_t f, struct buf *b)
 		buf_printf(b, "%s%s:\n", f ? "\n" : "", s->design.factors[f].name);
 }
 
+/* What a person says to have switched shows in some fact of a host, if it is the host's. */
+static void say_alike(const struct session *s, const struct compare_set *set)
+{
+	struct compare_cfg all = {0};
+
+	for (size_t i = 1; s->by_hand && i < set->n; i++) {
+		char a[64], other[64];
+		struct buf b = {0};
+
+		safe_str(a, sizeof(a), set->v[0].name, strlen(set->v[0].name));
+		safe_str(other, sizeof(other), set->v[i].name, strlen(set->v[i].name));
+		compare_differences(&all, &set->v[0], &set->v[i], &b, NULL);
+		if (!b.data || (strncmp(b.data, "near.", 5) != 0 && !strstr(b.data, "\nnear.") &&
+				strncmp(b.data, "far.", 4) != 0 && !strstr(b.data, "\nfar.")))
+			fprintf(stderr, "Note: no fact of the hosts tells %s from %s.\n", other, a);
+		buf_fini(&b);
+	}
+}
+
 /* One factor: its levels against the first. */
 static int judge_factor(struct session *s, size_t f, struct verdicts *keep, struct weir_err *e)
 {
@@ -250,6 +269,7 @@ static int judge_factor(struct session *s, size_t f, struct verdicts *keep, stru
 		code = compare_exit(&c, &rows);
 		if (!cmd_flush(&out))
 			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
+		say_alike(s, &set);
 	}
 	for (size_t i = 0; i < rows.n && rc >= 0; i++)
 		keep_verdict(keep, &set, &rows.v[i]);

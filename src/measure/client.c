@@ -120,6 +120,8 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 	if (rc < 0)
 		goto out;
 	note_peer(ctx->run, &ps);
+	if (first)
+		measure_note_link(ctx->run, ps.ctl_fd);
 	rc = measure_session_run(&ms, name, e);
 	if (rc >= 0 && ps.proto->lines)
 		merge_far(ctx, &far, &ps);

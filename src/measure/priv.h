@@ -85,6 +85,8 @@ void measure_event(struct model_run *run, struct sink *sink, uint32_t part,
 /* A run of this kind with id, start, tags, and facts of this host (JSON; NULL = looked up now). */
 struct model_run *measure_run_new(const char *kind, const char *facts, const struct model_kv *tags,
 				  size_t n_tags);
+/* The facts of this host again, with those of the interface towards a connection's peer. */
+void measure_note_link(struct model_run *run, int fd);
 
 /* ---- what measurements with iperf3's letters share (args.c, client.c) ---- */
 

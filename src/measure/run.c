@@ -39,6 +39,22 @@ struct model_run *measure_run_new(const char *kind, const char *facts, const str
 	return run;
 }
 
+void measure_note_link(struct model_run *run, int fd)
+{
+	struct sockaddr_storage ss = {0};
+	socklen_t len = sizeof(ss);
+	char iface[IF_NAMESIZE];
+	struct buf b = {0};
+
+	if (getpeername(fd, (struct sockaddr *)&ss, &len) < 0 ||
+	    !host_iface_to((const struct sockaddr *)&ss, iface))
+		return;
+	host_facts(&b, iface);
+	if (!b.failed)
+		run->host[MODEL_NEAR].facts = model_run_str(run, b.data);
+	buf_fini(&b);
+}
+
 void measure_set_experiment(struct model_run *run, const struct model_experiment *exp)
 {
 	if (!exp)

@@ -269,6 +269,29 @@ sides()
 	[[ "${lines[0]}" == *": run 00000010 is in it twice" ]]
 }
 
+# report RATE: what iperf3 prints, in short.
+report()
+{
+	cat <<-TEXT
+		Connecting to host 192.0.2.1, port 5201
+		[  5] local 192.0.2.2 port 50000 connected to 192.0.2.1 port 5201
+		[ ID] Interval           Transfer     Bitrate         Retr
+		[  5]   0.00-10.00  sec  1.10 GBytes   $1 Mbits/sec    0             sender
+		[  5]   0.00-10.00  sec  1.09 GBytes   $1 Mbits/sec                  receiver
+
+		iperf Done.
+	TEXT
+}
+
+@test "other tools' reports are runs, a file each" {
+	make_report() { report "$3" >"$1"; }
+	maker=make_report sides 931 918 940 902 / 962 955 971 949
+	json "$a" "$b"
+	holds '.metric == "goodput" and .n == [4, 4] and .values_a == [931e6, 918e6, 940e6, 902e6]'
+	weir compare a10.json a10.json
+	[[ "$output" == *"No verdict: "*"both sides come from one run"* ]]
+}
+
 @test "boots are sessions: one each is no replication, several are the unit" {
 	make_boot() { run_file "$@" "" 6.1 ",\"boot\":\"$(($2 / each))\""; }
 	each=6 maker=make_boot sides 931 918 940 902 925 911 931 / 962 955 971 949 958 940
