@@ -542,8 +542,9 @@ void format_iperf3_document(struct sink *s, struct buf *b)
 		jw_str(&j, "server_output_text", w->server.data);
 	if (w->error.len)
 		jw_str(&j, "error", w->error.data);
+	/* No key of this object is one of theirs: some readers look for names alone. */
 	jw_obj(&j, "weir");
-	jw_str(&j, "version", weir_version);
+	jw_str(&j, "release", weir_version);
 	if (w->run_id[0] && !w->o.server)
 		jw_str(&j, "run", w->run_id);
 	jw_end_obj(&j);

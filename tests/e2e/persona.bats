@@ -475,6 +475,11 @@ consumers()
 	jq -er '.end.streams[0].sender.mean_rtt, .end.cpu_utilization_percent.host_total' j
 	jq -e 'select(.event == "end") | .data.sum_sent.retransmits >= 0' s
 	is 'the receiver, by awk' "$(awk '/receiver/ {print $NF}' m)" receiver
+	# weir's own reader, too.
+	"$WEIR" read p2 >read
+	has read 'goodput (flow=1, up, receiver)' 'goodput (up, receiver)'
+	"$WEIR" read j >read
+	has read 'version 3.12' 'goodput'
 	# They are runs like any other.
 	is 'stored runs' "$("$WEIR" list | grep -c ' tcp .* state=')" 4
 	"$WEIR" show "$(jq -r .weir.run j)" >shown
