@@ -99,6 +99,10 @@ static const struct model_metric metrics[] = {
 	COUNTER("probe.late", NONE, LOWER, U64, "probes that came after one that was sent later"),
 	GAUGE("probe.loss", RATIO, LOWER, F64, "probes without an answer as share of those sent"),
 
+	GAUGE("rfc2544.pps", PPS, HIGHER, F64, "highest frame rate within the tolerated loss"),
+	GAUGE("rfc2544.bps", BPS, HIGHER, F64, "bits of the frames at that rate"),
+	GAUGE("rfc2544.share", RATIO, HIGHER, F64, "that rate as share of the line's"),
+
 	GAUGE("cpu.total", RATIO, LOWER, F64, "processor time of the test, of one core"),
 	GAUGE("cpu.user", RATIO, LOWER, F64, "processor time in the program, of one core"),
 	GAUGE("cpu.system", RATIO, LOWER, F64, "processor time in the kernel for the program, of one core"),
