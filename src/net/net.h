@@ -119,6 +119,7 @@ struct net_sock_opts {
 	const char *bind_dev;  /* SO_BINDTODEVICE or NULL */
 	uint16_t bind_port;    /* 0 = any */
 	int family;
+	bool everywhere; /* net_pair_udp(): the listener has all local addresses */
 };
 /* A non-blocking, close-on-exec listener on the port: V6ONLY off when host is NULL and family
  * AF_UNSPEC and IPv6 exists. */
@@ -163,7 +164,8 @@ int net_connect_udp(const struct net_addr *to, const struct net_sock_opts *o,
 		    const struct flow_spec *spec, struct weir_err *e);
 /*
  * A server's data socket: bound to the address and port that the peer's hello came to (`local`,
- * from net_udp_recv), connected to the peer. Between the two it may have taken other peers'
+ * from net_udp_recv), connected to the peer. Until it is connected the listener gets what comes, as
+ * the first of its port; where the kernel cannot arrange that, the new socket may have taken other peers'
  * datagrams: take all with net_udp_recv() until -EAGAIN and hand each back to whom it belongs
  * (from != peer), before net_engine_add(). The peer sends no data until it has an answer.
  */

@@ -7,6 +7,7 @@
 #include "net/priv.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <netinet/udp.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #define HEADERS_V4  28
 #define HEADERS_V6  48
 #define SKIP_MAX    64 /* errors of earlier sends in a row */
+#define TRY_NS      (200 * NSEC_PER_MSEC)
 
 /* ---- what the kernel has --------------------------------------------------- */
 
@@ -54,6 +56,42 @@ static int tell_destination(int fd, int family)
 	return net_sock_set(fd, IPPROTO_IP, IP_PKTINFO, 1);
 }
 
+/* A datagram to ourselves, of a size that is never data: does this socket get it? */
+static bool hears(int fd)
+{
+	struct net_addr at = {.len = sizeof(at.ss)};
+	uint32_t said, heard = 0;
+	int from = -1;
+
+	clk_random(&said, sizeof(said));
+	if (getsockname(fd, &at.sa, &at.len) == 0) /* "any" means this host */
+		from = socket(at.sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (from < 0)
+		return false;
+	if (sendto(from, &said, sizeof(said), MSG_DONTWAIT, &at.sa, at.len) == sizeof(said) &&
+	    net_wait_readable(fd, clk_mono_ns() + TRY_NS, -1) == 0 &&
+	    recv(fd, &heard, sizeof(heard), MSG_DONTWAIT) < 0)
+		heard = 0;
+	close(from);
+	return heard == said;
+}
+
+/*
+ * Of the sockets that share a port and are not connected, the first one gets everything: the
+ * listener. Else a flow's socket, between bind and connect, would take in others' hellos. Where a
+ * flow of an earlier server is the first one, that would be wrong: so it is tried.
+ */
+static void first_takes_all(int fd)
+{
+	struct sock_filter first[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+	struct sock_fprog prog = {.len = ARRAY_LEN(first), .filter = first};
+	int none = 0;
+
+	setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog, sizeof(prog));
+	if (!hears(fd))
+		setsockopt(fd, SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, &none, sizeof(none));
+}
+
 int net_listen_udp(const struct net_sock_opts *o, uint16_t port, struct weir_err *e)
 {
 	int family = o && o->family != AF_UNSPEC ? o->family : AF_INET, fd, rc;
@@ -78,8 +116,10 @@ int net_listen_udp(const struct net_sock_opts *o, uint16_t port, struct weir_err
 		rc = net_bind_dev(fd, o ? o->bind_dev : NULL, e);
 	if (rc == 0)
 		rc = net_bind_addr(fd, &a, e);
-	if (rc == 0)
+	if (rc == 0) {
+		first_takes_all(fd);
 		return fd;
+	}
 	close(fd);
 	return rc;
 }
@@ -133,8 +173,8 @@ int net_connect_udp(const struct net_addr *to, const struct net_sock_opts *o,
 	return rc;
 }
 
-int net_pair_udp(const struct net_addr *local, const struct net_addr *peer,
-		 const struct net_sock_opts *o, const struct flow_spec *spec, struct weir_err *e)
+static int pair_at(const struct net_addr *local, const struct net_addr *peer,
+		   const struct net_sock_opts *o, const struct flow_spec *spec, struct weir_err *e)
 {
 	int family = peer->sa.sa_family, fd = udp_socket(family, 0, e), rc;
 
@@ -157,6 +197,28 @@ int net_pair_udp(const struct net_addr *local, const struct net_addr *peer,
 		return fd;
 	close(fd);
 	return rc;
+}
+
+static bool is_at(int fd, const struct net_addr *local)
+{
+	struct net_addr a = {.len = sizeof(a.ss)};
+
+	return getsockname(fd, &a.sa, &a.len) == 0 && net_addr_same_host(&a, local);
+}
+
+/* Beside the listener first, where only that one is heard; then the route to the peer chooses the
+ * address, which is the wrong one on some hosts with several. */
+int net_pair_udp(const struct net_addr *local, const struct net_addr *peer,
+		 const struct net_sock_opts *o, const struct flow_spec *spec, struct weir_err *e)
+{
+	struct net_addr any = net_any_addr(peer->sa.sa_family, net_addr_port(local));
+	int fd = o && o->everywhere ? pair_at(&any, peer, o, spec, NULL) : -1;
+
+	if (fd >= 0 && is_at(fd, local))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return pair_at(local, peer, o, spec, e);
 }
 
 /* ---- options -------------------------------------------------------------------- */

@@ -3,8 +3,9 @@
  * Many tests take UDP on one port, and a datagram says little of whose it is. So only a hello from
  * the address of a control connection whose test waits for it gets a socket of its own, paired with
  * its sender; everything else falls silent. iperf3's hello names no test: behind one address, one
- * test after the other is let in. Between bind and connect a new socket takes in other clients'
- * hellos, which never come again; they are taken out and dispatched as if they had come here.
+ * test after the other is let in. What a new socket takes in between bind and connect, where the
+ * kernel does not keep it for the first one, are other clients' hellos, which never come again; they
+ * are taken out and dispatched as if they had come here.
  */
 #include "serve/priv.h"
 
@@ -238,6 +239,17 @@ static void drain_pair(int fd, const struct net_dgram *pair, struct back *b)
 	}
 }
 
+/* Both families' sockets are alike. */
+static bool is_everywhere(const struct serve_front *f)
+{
+	struct net_addr a = {.len = sizeof(a.ss)};
+
+	if (f->udp[0] < 0 || getsockname(f->udp[0], &a.sa, &a.len))
+		return false;
+	return a.sa.sa_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&a.in6.sin6_addr)
+					  : a.in4.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
 static void take_hello(struct serve_front *f, const struct net_dgram *d, const uint8_t *p, size_t n,
 		       struct back *b)
 {
@@ -247,7 +259,8 @@ static void take_hello(struct serve_front *f, const struct net_dgram *d, const u
 
 	if (!t)
 		return;
-	fd = net_pair_udp(&d->to, &d->from, NULL, NULL, NULL);
+	fd = net_pair_udp(&d->to, &d->from, &(struct net_sock_opts){.everywhere = is_everywhere(f)},
+			  NULL, NULL);
 	if (fd < 0)
 		return;
 	drain_pair(fd, d, b);

@@ -132,17 +132,19 @@ static int take_all(int fd, bool seen[CROWD], const int *fds)
 }
 
 /* Every hello is at the listener or at one of the sockets that were made meanwhile: once. */
-static void nobody_s_hello_is_lost(void **state)
+/* The listener has all of them, whether it has one address or all. */
+static void all_hellos_reach_the_listener(bool everywhere)
 {
-	struct net_sock_opts o = {.bind_host = "127.0.0.1"};
+	struct net_sock_opts o = {.bind_host = everywhere ? NULL : "127.0.0.1"};
+	struct net_sock_opts pair = {.everywhere = everywhere};
 	int listener = net_listen_udp(&o, 0, NULL), fds[CROWD], data[50], n = 0;
 	bool seen[CROWD] = {false};
 	struct net_addr at = {.len = sizeof(at.ss)};
 	pthread_t crowd;
 	void *failed;
 
-	(void)state;
 	assert_int_equal(getsockname(listener, &at.sa, &at.len), 0);
+	at.in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	for (int i = 0; i < CROWD; i++)
 		fds[i] = client_to("127.0.0.1", port_of(listener), NULL);
 	assert_int_equal(pthread_create(&crowd, NULL, crowd_main, fds), 0);
@@ -150,19 +152,80 @@ static void nobody_s_hello_is_lost(void **state)
 		struct net_addr peer = at;
 
 		peer.in4.sin_port = htons((uint16_t)(1000 + i)); /* none of the crowd */
-		data[i] = net_pair_udp(&at, &peer, NULL, NULL, NULL);
+		data[i] = net_pair_udp(&at, &peer, &pair, NULL, NULL);
 		assert_true(data[i] >= 0);
 	}
 	assert_int_equal(pthread_join(crowd, &failed), 0);
 	assert_null(failed);
 	n = take_all(listener, seen, fds);
+	assert_int_equal(n, CROWD);
 	for (int i = 0; i < 50; i++) {
-		n += take_all(data[i], seen, fds);
+		assert_int_equal(take_all(data[i], seen, fds), 0);
 		close(data[i]);
 	}
-	assert_int_equal(n, CROWD);
 	for (int i = 0; i < CROWD; i++)
 		close(fds[i]);
+	close(listener);
+}
+
+static void nobody_s_hello_is_lost(void **state)
+{
+	(void)state;
+	all_hellos_reach_the_listener(false);
+	all_hellos_reach_the_listener(true);
+}
+
+/* A flow of an earlier server still has the port, and is the first of it. */
+static void an_earlier_flow_is_not_the_listener(void **state)
+{
+	struct net_sock_opts o = {.bind_host = "127.0.0.1"};
+	int old = net_listen_udp(&o, 0, NULL), again, fd, data;
+	uint16_t port = port_of(old);
+	struct net_addr at = {.len = sizeof(at.ss)}, peer;
+	char hello[8];
+
+	(void)state;
+	assert_int_equal(getsockname(old, &at.sa, &at.len), 0);
+	peer = at;
+	peer.in4.sin_port = htons(1000);
+	data = net_pair_udp(&at, &peer, NULL, NULL, NULL);
+	assert_true(data >= 0);
+	close(old);
+	again = net_listen_udp(&o, port, NULL);
+	assert_true(again >= 0);
+	fd = client_to("127.0.0.1", port, NULL);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(send(fd, "9876", 4, 0), 4);
+		assert_int_equal(net_wait_readable(again, later(), -1), 0);
+		assert_int_equal(recv(again, hello, sizeof(hello), 0), 4);
+	}
+	close(fd);
+	close(data);
+	close(again);
+}
+
+/* The route to the peer would choose another address than the peer has spoken to. */
+static void answers_come_from_where_the_hello_went(void **state)
+{
+	struct net_sock_opts o = {.everywhere = true};
+	int listener = net_listen_udp(&o, 0, NULL);
+	int fd = client_to("127.0.0.5", port_of(listener), NULL), data;
+	struct net_addr at = {.len = sizeof(at.ss)};
+	struct net_dgram d;
+	char hello[8];
+
+	(void)state;
+	assert_int_equal(send(fd, "9876", 4, 0), 4);
+	assert_int_equal(net_wait_readable(listener, later(), -1), 0);
+	assert_int_equal(net_udp_recv(listener, hello, sizeof(hello), &d), 4);
+	data = net_pair_udp(&d.to, &d.from, &o, NULL, NULL);
+	assert_true(data >= 0);
+	assert_int_equal(getsockname(data, &at.sa, &at.len), 0);
+	assert_int_equal(at.in4.sin_addr.s_addr, inet_addr("127.0.0.5"));
+	assert_int_equal(send(data, "6789", 4, 0), 4);
+	assert_int_equal(recv(fd, hello, sizeof(hello), 0), 4);
+	close(fd);
+	close(data);
 	close(listener);
 }
 
@@ -222,6 +285,8 @@ int main(void)
 		cmocka_unit_test(ipv6_too),
 		cmocka_unit_test(reuseaddr_takes_no_port_of_ours),
 		cmocka_unit_test(nobody_s_hello_is_lost),
+		cmocka_unit_test(answers_come_from_where_the_hello_went),
+		cmocka_unit_test(an_earlier_flow_is_not_the_listener),
 		cmocka_unit_test(options_are_set_and_told),
 		cmocka_unit_test(says_what_is_wrong),
 	};

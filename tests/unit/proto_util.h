@@ -293,6 +293,20 @@ static inline void duo_session(struct duo *d, struct proto_session *s, enum prot
 				    .arg = d};
 }
 
+/* A port that TCP has free may be another program's by UDP. */
+static inline void duo_listen_udp(struct duo *d, struct net_addr *addr)
+{
+	const struct net_sock_opts o = {.bind_host = "127.0.0.1"};
+
+	d->udp_fd = net_listen_udp(&o, net_addr_port(addr), NULL);
+	for (int i = 0; i < 20 && d->udp_fd < 0; i++) {
+		close(d->listen_fd);
+		d->listen_fd = duo_listen(addr);
+		d->udp_fd = net_listen_udp(&o, net_addr_port(addr), NULL);
+	}
+	assert_true(d->udp_fd >= 0);
+}
+
 /* One whole conversation; d->plan is the caller's and may be changed by it. */
 static inline void duo_run(struct duo *d)
 {
@@ -300,11 +314,8 @@ static inline void duo_run(struct duo *d)
 	struct net_addr addr;
 
 	d->listen_fd = duo_listen(&addr);
-	if (d->plan.flows[0].transport == NET_UDP) {
-		d->udp_fd = net_listen_udp(&(struct net_sock_opts){.bind_host = "127.0.0.1"},
-					   net_addr_port(&addr), NULL);
-		assert_true(d->udp_fd >= 0);
-	}
+	if (d->plan.flows[0].transport == NET_UDP)
+		duo_listen_udp(d, &addr);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, d->ctl[i]), 0);
 	duo_session(d, &d->client, PROTO_CLIENT);
