@@ -397,14 +397,15 @@ static void put_udp_stream(struct jw *j, const struct i3_flow *f)
 static void put_file(struct i3 *w, struct jw *j, const struct i3_flow *f)
 {
 	double moved = f->sender ? f->sent.bytes : f->received.bytes;
-	double share = w->t.file_size ? 100 * moved / (double)w->t.file_size : 0;
+	double size = w->t.file_size ? (double)w->t.file_size : moved;
+	double share = size > 0 ? 100 * moved / size : 0;
 
 	if (!w->t.file)
 		return;
 	jw_obj(j, "diskfile");
 	jw_i64(j, "sent", (int64_t)f->sent.bytes);
 	jw_i64(j, "received", (int64_t)f->received.bytes);
-	jw_u64(j, "size", w->t.file_size);
+	jw_i64(j, "size", (int64_t)size);
 	jw_i64(j, "percent_sent", f->sender ? llround(share) : 0);
 	jw_i64(j, "percent_received", f->sender ? 0 : llround(share));
 	jw_str(j, "filename", w->t.file);

@@ -339,15 +339,18 @@ static void put_file_line(struct i3 *w)
 	struct i3_fig sum = {0};
 	char moved[QUANTITY], size[QUANTITY];
 	bool sends = any_sender(w);
+	double whole;
 
 	if (!w->t.file)
 		return;
 	for (size_t i = 0; i < w->n; i++)
 		sum.bytes += sends ? w->flows[i].sent.bytes : w->flows[i].received.bytes;
+	/* A file that is made here is as large as what came. */
+	whole = sends ? (double)w->t.file_size * (double)w->t.streams : sum.bytes;
 	i3_quantity(moved, sizeof(moved), sum.bytes, false, 0);
-	i3_quantity(size, sizeof(size), (double)w->t.file_size, false, 0);
+	i3_quantity(size, sizeof(size), whole, false, 0);
 	i3_line(w, "        %s %s / %s (%.0f%%) of %s\n", sends ? "Sent" : "Received", moved, size,
-		w->t.file_size ? 100 * sum.bytes / (double)w->t.file_size : 0.0, w->t.file);
+		whole > 0 ? 100 * sum.bytes / whole : 0.0, w->t.file);
 }
 
 static void put_cpu(struct i3 *w)

@@ -74,7 +74,9 @@ static void want_times(struct request *r, const struct i3_cfg *c)
 {
 	char text[32];
 
-	want_number(r, !c->bytes && !c->blocks, "time", (uint64_t)c->time_s);
+	/* A file ends the test by its end. */
+	want_number(r, !c->bytes && !c->blocks, "time",
+		    c->file && !c->reverse && !c->time_given ? 0 : (uint64_t)c->time_s);
 	want_number(r, c->omit_s > 0, "omit", (uint64_t)c->omit_s);
 	snprintf(text, sizeof(text), "%.3fs", c->interval_s);
 	want(r, true, "interval", text);
@@ -113,8 +115,6 @@ static int make_request(struct request *r, const struct client *k, struct weir_e
 	want_number(r, true, "port", (uint64_t)c->port);
 	want_times(r, c);
 	want_number(r, c->bytes > 0, "bytes", c->bytes);
-	want_number(r, k->file_size && !c->reverse && !c->time_given && !c->bytes && !c->blocks,
-		    "bytes", k->file_size * (uint64_t)c->parallel);
 	want_number(r, c->blocks > 0, "blocks", c->blocks);
 	/* A block of nobody's choice: as the other tool has it, where blocks count. */
 	want_number(r, c->len || (c->blocks && !c->udp), "length", c->len ? c->len : 131072);

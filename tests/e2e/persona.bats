@@ -458,15 +458,19 @@ accounts()
 
 consumers()
 {
-	spawn_far one iperf3 -s -p 5301
-	spawn_far two "$WEIR" iperf3 -s -1 -p 5302
-	until_true 5 all_listen 2
-	local near=("$WEIR" iperf3 -c "$WEIR_LAB_PEER" -t 1 -p 5301 -b 20M)
-	"${near[@]}" -P 2 --tag state=before >p2
-	"${near[@]}" -f m --tag state=after >m
-	"${near[@]}" -J --tag state=before >j
-	"${near[@]}" --json-stream --tag state=after >s
-	iperf3 -c "$WEIR_LAB_PEER" -u -t 1 -b 5M -p 5302 >udp
+	local port own=()
+	for port in 5301 5302 5303 5304; do
+		spawn_far "far$port" iperf3 -s -1 -p "$port"
+	done
+	spawn_far two "$WEIR" iperf3 -s -1 -p 5305
+	until_true 5 all_listen 5
+	local near=("$WEIR" iperf3 -c "$WEIR_LAB_PEER" -t 1 -b 20M)
+	"${near[@]}" -p 5301 -P 2 --tag state=before >p2 & own+=("$!")
+	"${near[@]}" -p 5302 -f m --tag state=after >m & own+=("$!")
+	"${near[@]}" -p 5303 -J --tag state=before >j & own+=("$!")
+	"${near[@]}" -p 5304 --json-stream --tag state=after >s & own+=("$!")
+	iperf3 -c "$WEIR_LAB_PEER" -u -t 1 -b 5M -p 5305 >udp & own+=("$!")
+	wait "${own[@]}"
 	until_true 5 grep -q receiver two.out
 	python3 "${SHAPE%/*}/iperf3_consumers.py" p2 m two.out j s
 	# What people's pipes ask for.
