@@ -22,7 +22,8 @@ their()
 	jq -er "[.end.streams[] | $1] | add" server.out
 }
 
-# against_iperf3 DIRS ARG…: weir udp to iperf3 -s; both programs say the same.
+# against_iperf3 DIRS ARG…: weir udp to iperf3 -s; both programs say the same. Low rates: iperf3's receive
+# buffer must last while it waits for a CPU.
 against_iperf3()
 {
 	local dirs=$1 dir
@@ -41,10 +42,10 @@ against_iperf3()
 
 up_pairs()
 {
-	against_iperf3 up -t 1 -b 8M -l 1448 -P 4 --udp-counters-64bit
+	against_iperf3 up -t 1 -b 3M -l 1448 -P 4 --udp-counters-64bit
 	is 'flows' "$(jq '[.summaries[] | select(.metric == "goodput" and .dims.flow != null)] | length' run.json)" 4
 	is 'datagrams as iperf3 counted' "$(figure up receiver udp.datagrams)" "$(their .udp.packets)"
-	within 'goodput' "$(figure up receiver goodput)" 32e6 12
+	within 'goodput' "$(figure up receiver goodput)" 12e6 12
 	WEIR_LAB_PEER=$WEIR_LAB_PEER6 against_iperf3 up -t 1 -b 200k -l 16 -6
 }
 @test "weir udp to iperf3 -s: up, four flows, 64-bit counters, the smallest datagram" {
@@ -54,8 +55,8 @@ up_pairs()
 
 down_pairs()
 {
-	against_iperf3 down -t 1 -R -b 20M -l 1448
-	against_iperf3 'up down' -t 1 --bidir -b 10M -P 2 -l 1000 --udp-counters-64bit
+	against_iperf3 down -t 1 -R -b 5M -l 1448
+	against_iperf3 'up down' -t 1 --bidir -b 3M -P 2 -l 1000 --udp-counters-64bit
 }
 @test "weir udp to iperf3 -s: -R and --bidir" {
 	need iperf3
@@ -87,11 +88,12 @@ served()
 	server
 	client up -u -t 1 -b 8M -P 4 -l 1448
 	holds 'up: all came' '.end.sum.packets > 1000 and .end.sum.lost_packets == 0' up.out
-	client down -u -t 1 -R -b 20M -l 1448 --udp-counters-64bit
-	holds 'down: all came' '.end.sum.packets > 800 and .end.sum.lost_packets == 0' down.out
-	client both -u -t 1 --bidir -b 10M -l 1000
+	# iperf3's receive buffer holds a fifth of a second of it, should it have to wait for a CPU
+	client down -u -t 1 -R -b 5M -l 1448 --udp-counters-64bit
+	holds 'down: all came' '.end.sum.packets > 200 and .end.sum.lost_packets == 0' down.out
+	client both -u -t 1 --bidir -b 4M -l 1000
 	holds 'both: all came' '[.end.streams[].udp | .lost_packets] == [0, 0] and
-		([.end.streams[].udp.packets] | min) > 600' both.out
+		([.end.streams[].udp.packets] | min) > 250' both.out
 	client own -u -t 1 -b 2M -P 2 --get-server-output
 	holds 'the server output' '.server_output_text | test("this test alone:\n\\[1\\] received .* 0 of [0-9]+ datagrams lost")' own.out
 	client small -u -k 300 -b 1M -l 16
@@ -99,7 +101,7 @@ served()
 	client large -u -k 20 -b 20M -l 65507
 	holds 'large' '.end.sum.lost_packets == 0 and .end.sum.packets >= 20' large.out
 	until_true 5 log_lines 6
-	holds 'the log' '[., inputs] | all(.outcome == "done") and .[0].up.lost == 0 and .[1].down.goodput > 1e7' server.out
+	holds 'the log' '[., inputs] | all(.outcome == "done") and .[0].up.lost == 0 and .[1].down.goodput > 2e6' server.out
 	stop_server
 }
 @test "iperf3 -u against weir serve: -P, -R, --bidir, 64-bit counters, 16 to 65507 bytes" {
