@@ -200,8 +200,8 @@ static int weir_exchange(struct proto_session *s, const struct proto_result *min
 /* ---- the row ---------------------------------------------------------------------------------------------- */
 
 static const char *const farewells[] = {
-	[PROTO_SAY_BUSY] = "{\"m\":\"error\",\"code\":\"busy\",\"msg\":\"the server runs as many "
-			   "tests as it may\",\"hint\":\"try again later\"}\n",
+	[PROTO_SAY_BUSY] = "{\"m\":\"error\",\"code\":\"busy\",\"msg\":\"it is busy: as many tests "
+			   "run as it may have\",\"hint\":\"try again later\"}\n",
 	[PROTO_SAY_REFUSED] = "{\"m\":\"error\",\"code\":\"refused\",\"msg\":\"the server does "
 			      "not serve this address\",\"hint\":\"its operator can allow it: weir "
 			      "serve --allow PREFIX\"}\n",

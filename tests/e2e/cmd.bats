@@ -31,7 +31,8 @@ commands() {
 	for command in $(commands); do
 		run "$WEIR" "$command" --help
 		[ "$status" -eq 0 ]
-		[[ $output == *"usage: weir $command"* ]]
+		# A drop-in has the usage of the tool that it stands for.
+		[[ $output == *"usage: weir $command"* || $output == *"Usage: $command"* ]]
 		run "$WEIR" help "$command"
 		[ "$status" -eq 0 ]
 		[ "$("$WEIR" "$command" --help | awk 'length > 80' | wc -l)" -eq 0 ]

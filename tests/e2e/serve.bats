@@ -118,7 +118,7 @@ strangers()
 	far ip route add 203.0.113.9 via 198.18.0.1
 	server
 	if iperf3 -c "$WEIR_LAB_PEER" -B 203.0.113.9 -t 1 >out 2>&1; then fail 'was served'; fi
-	has out 'busy'
+	has out 'authorization failed'
 	until_true 5 logged '.outcome == "refused" and (.why | contains("--allow 203.0.113.9/32"))'
 	kill "$server"
 	ended 5 "$server"

@@ -109,16 +109,16 @@ count_after_omit()
 	local dir options
 	while read -r dir options; do
 		# shellcheck disable=SC2086 # words
-		weir_json -O 0.2 -b 400M $options
+		weir_json -O 0.2 -b 50M $options
 		both_ends "$dir"
-		within "$options: sent" "$(figure "$dir" sender bytes)" $((10 << 20)) 5
-		within "$options: received" "$(figure "$dir" receiver bytes)" $((10 << 20)) 5
+		within "$options: sent" "$(figure "$dir" sender bytes)" $((4 << 20)) 5
+		within "$options: received" "$(figure "$dir" receiver bytes)" $((4 << 20)) 5
 	done <<-'END'
-		up -n 10M
-		down -n 10M -R
-		up -k 80 -l 128K
-		down -k 80 -l 128K -R
-		up -n 10M --bidir
+		up -n 4M -l 16K
+		down -n 4M -R -l 16K
+		up -k 256 -l 16K
+		down -k 256 -l 16K -R
+		up -n 4M --bidir -l 16K
 	END
 }
 @test "-n and -k count after -O" {
