@@ -41,6 +41,7 @@ static const struct opt compare_opts[] = {
 	{.name = "column", .type = OPT_INT, .offset = F(column), .metavar = "N", .help = "with --values: the field of a line", .min = 1, .max = 1000, .fallback = "1"},
 	{.name = "better", .type = OPT_ENUM, .offset = F(better), .help = "which direction is better; auto knows it of metrics", .fallback = "auto", .choices = betters},
 	{.name = "paired", .type = OPT_FLAG, .offset = F(paired), .help = "the first run of A was made with the first of B, and so on"},
+	{.name = "split", .type = OPT_FLAG, .offset = F(split), .help = "one SIDE, a text with two configurations: A and B are found in it by their headings"},
 	{.name = "order", .type = OPT_STR, .offset = F(order), .metavar = "ABBA…", .help = "the order in which the runs were made"},
 	{.name = "metric", .type = OPT_LIST, .offset = F(metrics), .metavar = "METRIC", .help = "compare this, such as goodput:down or tcp.rtt:p99 (repeatable)"},
 	{.name = "primary", .type = OPT_STR, .offset = F(primary), .metavar = "METRIC", .help = "the metric that counts; the others are corrected for their number"},
@@ -126,6 +127,13 @@ static int run(void *cfg)
 	struct buf b = {0};
 	int rc = check(c, &e), code = CMD_OK;
 
+	if (rc >= 0 && c->split) {
+		rc = compare_split(c, &b, &code, &e);
+		if (rc >= 0 && !cmd_flush(&b))
+			rc = err_set(&e, WEIR_OS, EIO, "the output was not written");
+		buf_fini(&b);
+		return rc < 0 ? cmd_fail("compare", &e) : code;
+	}
 	if (rc >= 0)
 		rc = compare_load(c, &sides, &e);
 	if (rc >= 0) {

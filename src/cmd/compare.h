@@ -8,7 +8,7 @@
 
 struct compare_cfg {
 	struct opt_list sides, varied, metrics;
-	bool values, paired, json, markdown, paste;
+	bool values, paired, split, json, markdown, paste;
 	char *order, *primary, *baseline;
 	double margin, floor;     /* ratio; floor 0 = not told */
 	bool floor_sessions;      /* the floor that is told was taken across sessions */
@@ -101,6 +101,11 @@ bool compare_session(const struct model_run *r, int64_t *session);
  * newline at the end. Returns how many; request members that change what is measured set *gate. */
 size_t compare_differences(const struct compare_cfg *c, const struct compare_side *a,
 			   const struct compare_side *b, struct buf *out, uint64_t *gate);
+
+/* ---- compare_split.c: two configurations in one text ---- */
+
+/* Judges and prints each pair of the text's reports into out; *code as compare_exit. */
+int compare_split(const struct compare_cfg *c, struct buf *out, int *code, struct weir_err *e);
 
 void compare_print(const struct compare_cfg *c, const struct compare_set *s,
 		   const struct compare_rows *rows, struct buf *out);

@@ -66,7 +66,7 @@ static size_t put_utf8(struct demail_layer *y, size_t at, uint32_t c)
 
 static size_t layer_offset(const struct demail_layer *y, size_t at)
 {
-	size_t lo = 0, hi = y->n;
+	size_t lo = 0, hi = y->n, limit;
 
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -76,7 +76,12 @@ static size_t layer_offset(const struct demail_layer *y, size_t at)
 		else
 			hi = mid;
 	}
-	return y->n ? y->map[lo].in + (at - y->map[lo].out) : at;
+	if (!y->n)
+		return at;
+	/* What one byte became several has its place, and none behind it. */
+	limit = lo + 1 < y->n ? y->map[lo + 1].in : y->in_len;
+	at = y->map[lo].in + (at - y->map[lo].out);
+	return at >= limit && limit > y->map[lo].in ? limit - 1 : at;
 }
 
 /* ---- UTF-16 ---- */
@@ -527,6 +532,7 @@ static struct demail_layer *next(struct demail *d)
 
 	buf_clear(&y->text);
 	y->text.max = (size_t)1 << 30;
+	y->in_len = d->len;
 	y->n = 0;
 	return y;
 }

@@ -119,6 +119,12 @@ const char *format_reader_name(size_t i); /* kinds that are read; NULL past the 
 
 /* found.c: a report as a part of a run. */
 const char *format_found_kind(const struct format_found *f); /* "iperf3" */
+uint64_t format_found_line(const struct format_found *f);
+/* The last line of prose above it, and the text since the report before (its end); or NULL. Both as
+ * they are: print them by safe_put only. */
+const char *format_found_title(const struct format_found *f);
+const char *format_found_lead(const struct format_found *f);
+const char *format_found_param(const struct format_found *f, const char *key); /* or NULL */
 /* Adds a part of it with its figures, intervals and warnings: index of the part, or -ENOMEM. */
 int format_found_add(const struct format_found *f, struct model_run *r);
 /* A run of this report alone. rnd makes its id. NULL when out of memory. */

@@ -125,7 +125,7 @@ struct found_row *found_row(struct format_found *f, double t0_s, double t1_s)
 	r->t1 = (int64_t)llround(t1_s * 1e9);
 	r->flow = r->dir = r->view = -1;
 	for (size_t i = 0; i < FOUND_COLS; i++)
-		r->v[i] = NAN;
+		r->v[i] = UNSET;
 	return r;
 }
 
@@ -244,6 +244,29 @@ void found_check_line(struct format_found *f, double sent, double got)
 const char *format_found_kind(const struct format_found *f)
 {
 	return f->kind;
+}
+
+uint64_t format_found_line(const struct format_found *f)
+{
+	return f->line;
+}
+
+const char *format_found_title(const struct format_found *f)
+{
+	return f->title;
+}
+
+const char *format_found_lead(const struct format_found *f)
+{
+	return f->lead;
+}
+
+const char *format_found_param(const struct format_found *f, const char *key)
+{
+	for (size_t i = 0; i < f->n_param; i++)
+		if (!strcmp(f->param[i].key, key))
+			return f->param[i].value;
+	return NULL;
 }
 
 static const char *params(const struct format_found *f, struct model_run *r, uint64_t offset)

@@ -27,15 +27,16 @@ struct iperf_conn {
 	unsigned lport, rport;
 };
 /* What was seen of one stream, by who said it. */
+struct iperf_side {
+	size_t n, last; /* rows; index of the last */
+	double t1, bytes;
+	bool omitted, whole; /* the last one; it is over all of the run */
+};
 struct iperf_flow {
 	int id;
 	bool star;
 	char role;
-	struct {
-		size_t n, last; /* rows; index of the last */
-		double t1, bytes;
-		bool omitted, whole; /* the last one; it is over all of the run */
-	} side[3];
+	struct iperf_side side[3];
 };
 #define IPERF_CONNS 256
 struct iperf_acc {

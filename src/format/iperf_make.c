@@ -272,7 +272,7 @@ static double figure(const struct format_found *f, const char *metric, int view)
 		    (view < 0 || ((g->dims.has >> DIM_VIEW & 1) && g->dims.v[DIM_VIEW] == view)))
 			return g->value;
 	}
-	return NAN;
+	return UNSET;
 }
 
 /* No result was printed: what the intervals say, marked as such. */

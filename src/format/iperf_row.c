@@ -88,7 +88,7 @@ static size_t udp_tail(const struct lex *l, size_t i, struct iperf_row *r)
 	e = k ? k : e;
 	k = match(l, e, "-# / -# / -# / -# ms (-# pps)", c); /* latency of iperf 2 -e */
 	if (k) {
-		r->rtt = NAN;
+		r->rtt = UNSET;
 		r->pps = c[4];
 		e = k;
 		k = match(l, e, "-# / -# ( \\( # \\) ) (pkts)", c);
@@ -188,9 +188,10 @@ size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 	double c[MATCH_CAPS];
 	size_t e;
 
-	*r = (struct iperf_row){.bytes = NAN, .bps = NAN, .retr = NAN, .cwnd = NAN, .rtt = NAN};
-	r->jitter = r->lost = r->total = r->datagrams = r->writes = r->netpwr = NAN;
-	r->reordered = r->pps = NAN;
+	*r = (struct iperf_row){
+		.bytes = UNSET, .bps = UNSET, .retr = UNSET, .cwnd = UNSET, .rtt = UNSET};
+	r->jitter = r->lost = r->total = r->datagrams = r->writes = r->netpwr = UNSET;
+	r->reordered = r->pps = UNSET;
 	e = read_id(l, i, r);
 	if (!e && (!lex_num(l, i) || !l->tok[i].off)) /* the text may begin inside the number */
 		return 0;

@@ -9,8 +9,11 @@
 
 #include "format/iperf.h"
 
-#define GAP      300 /* tokens without meaning inside a report */
-#define ROWS_MAX (1u << 20)
+/* Tokens without meaning inside a report: before a result, after one, around a ruler. */
+#define GAP       300
+#define GAP_AFTER 100
+#define NEAR      12
+#define ROWS_MAX  (1u << 20)
 
 enum phrase_effect {
 	STARTS_CLIENT,
@@ -103,7 +106,7 @@ static double told_rate(const struct lex *l, size_t i)
 	double scale = 1;
 
 	if (!lex_num(l, i))
-		return NAN;
+		return UNSET;
 	if (i + 1 < l->n && !(l->tok[i + 1].flags & LEX_SPACE) && l->tok[i + 1].len == 1)
 		switch (*lex_text(l, i + 1) | 32) {
 		case 'k':
@@ -246,7 +249,7 @@ static struct iperf_flow *flow_of(struct iperf_acc *a, const struct iperf_row *r
 bool iperf_again(struct iperf_acc *a, const struct iperf_row *r)
 {
 	const struct iperf_flow *fl = flow_of(a, r);
-	const typeof(fl->side[0]) *s = &fl->side[r->said];
+	const struct iperf_side *s = &fl->side[r->said];
 
 	if (a->gen == 3) {
 		if (r->said != SAID_NOTHING)
@@ -340,7 +343,7 @@ static void take_phrase(struct iperf_acc *a, const struct phrase *p, const doubl
 /* iperf 2 does not say so: the row over all of it that comes last is the result. */
 static void note_row(struct iperf_acc *a, struct iperf_row *r)
 {
-	typeof(a->flow[0].side[0]) *s = &flow_of(a, r)->side[r->said];
+	struct iperf_side *s = &flow_of(a, r)->side[r->said];
 	bool first = !s->n;
 
 	r->summary = a->gen == 3 ? r->said != SAID_NOTHING
@@ -397,7 +400,7 @@ static bool late_word(const struct lex *l, size_t i, struct iperf_acc *a)
 }
 
 /* Reads what is at i; its end, 0 = means nothing, SIZE_MAX = belongs to the next report. */
-static size_t item(const struct lex *l, size_t i, struct iperf_acc *a, bool *last)
+static size_t item(const struct lex *l, size_t i, size_t known, struct iperf_acc *a, bool *last)
 {
 	struct iperf_row r;
 	const struct phrase *p;
@@ -426,7 +429,8 @@ static size_t item(const struct lex *l, size_t i, struct iperf_acc *a, bool *las
 	if (p) {
 		take_phrase(a, p, c);
 		*last = p->effect == ENDS;
-		return e;
+		/* A ruler somewhere else belongs to somebody else. */
+		return p->effect != NOTHING || i < known + NEAR ? e : 0;
 	}
 	if (is_command(l, i, a->gen))
 		return command(l, i, a);
@@ -451,10 +455,10 @@ size_t iperf_text(const struct lex *l, size_t i, struct format_found *f, int gen
 	bool last = false;
 
 	iperf_acc_init(&a, gen);
-	while (i < l->n && i < known + GAP && !last && !a.failed) {
-		size_t e = item(l, i, &a, &last);
+	while (i < l->n && i < known + (a.finals ? GAP_AFTER : GAP) && !last && !a.failed) {
+		size_t e = item(l, i, known, &a, &last);
 
-		if (e == SIZE_MAX || (e && !a.n && i > known + 40))
+		if (e == SIZE_MAX || (e && !a.n && i > known + 200))
 			break; /* what came long before the first row is not its preamble */
 		i = e ? e : i + 1;
 		known = e ? e : known;

@@ -15,10 +15,10 @@ enum { C_SPACE = 1, C_DIGIT = 2, C_ALPHA = 4, C_JOIN = 8, C_DROP = 16 };
 static void learn(uint8_t kinds[256])
 {
 	memset(kinds, 0, 128);
-	memset(kinds + 128, C_ALPHA, 128);
-	memset(kinds + '0', C_DIGIT, 10);
-	memset(kinds + 'a', C_ALPHA, 26);
-	memset(kinds + 'A', C_ALPHA, 26);
+	memset(&kinds[128], C_ALPHA, 128);
+	memset(&kinds['0'], C_DIGIT, 10);
+	memset(&kinds['a'], C_ALPHA, 26);
+	memset(&kinds['A'], C_ALPHA, 26);
 	kinds['_'] = C_ALPHA;
 	kinds[' '] = kinds['\t'] = kinds['\n'] = kinds[0] = C_SPACE;
 	kinds['/'] = kinds['-'] = kinds['.'] = C_JOIN;

@@ -116,8 +116,6 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	for (size_t k = 0; k < n; k++)
 		put_row(f, &r[k]);
 	if (n) {
-		found_fig(f, "duration", STAT_VALUE, DIMS_NONE, r[0].v[REAL_S], 0.01);
-		found_prov(f, MODEL_DERIVED);
 		judge(f, r, n);
 	}
 	f->what = "tcp";

@@ -113,7 +113,11 @@ static void put_result(const struct lex *l, size_t i, struct format_found *f, co
 		found_fig(f, "bytes", STAT_VALUE, got, mb, 105);
 		found_check_rate(f, mb, 105, r->s, 0.01, r->mbps * 1e6, 100);
 	}
-	found_fig(f, "duration", STAT_VALUE, DIMS_NONE, r->s, 0.01);
+	/* A time that was asked for is whole seconds; else it is what so many bytes took. */
+	if (r->s - floor(r->s) < 0.1)
+		found_fig(f, "duration", STAT_VALUE, DIMS_NONE, r->s, 0.01);
+	else
+		found_ext(f, "ext.nuttcp.seconds", UNIT_SECOND, STAT_VALUE, DIMS_NONE, r->s, 0.01);
 	found_fig(f, "cpu.total", STAT_VALUE, end[0], r->tx, 0.01);
 	found_fig(f, "cpu.total", STAT_VALUE, end[1], r->rx, 0.01);
 	found_fig(f, "tcp.retransmits", STAT_VALUE, sent, r->retr, 1);

@@ -20,7 +20,7 @@ struct demail_step { /* from here on, out bytes come from in bytes one by one */
 struct demail_layer {
 	struct buf text;
 	struct demail_step *map;
-	size_t n, cap;
+	size_t n, cap, in_len; /* steps; bytes that it was made of */
 };
 #define DEMAIL_LAYERS 7
 struct demail {

@@ -31,7 +31,8 @@ static void put_result(struct format_found *f, const struct lex *l, size_t i, co
 		found_check_rate(f, bps / 8 * c[2], 0, c[2], 0, c[4] * 1e6, step + c[4] * 10);
 	found_fig(f, sends ? "throughput.sent" : "goodput", STAT_VALUE, d, bps, step);
 	found_fig(f, "bytes", STAT_VALUE, d, c[1], 1);
-	found_fig(f, "duration", STAT_VALUE, DIMS_NONE, c[2], seconds_step);
+	/* No duration that could be compared: it is what so many bytes took. */
+	found_ext(f, "ext.ttcp.seconds", UNIT_SECOND, STAT_VALUE, DIMS_NONE, c[2], seconds_step);
 	found_check_rate(f, c[1], 1, c[2], seconds_step, bps, step);
 	found_mark(f, (uint64_t)c[1] ^ (uint64_t)(c[3] * 1e2) << 20);
 	if (c[2] < 1)
