@@ -127,7 +127,7 @@ static size_t process(const struct lex *l, size_t i, struct busy *b)
 		end = match(l, i, "# \\% # \\% ( [ ) %w", c);
 		c[0] = c[1];
 	}
-	if (!end || lex_line(l, end - 1))
+	if (!end)
 		return 0;
 	if (c[0] > b->most) {
 		b->most = c[0];

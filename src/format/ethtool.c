@@ -38,10 +38,12 @@ static bool name(const struct lex *l, size_t a, size_t b, char *dst)
 /* A counter from token i on: index after its value; *colon = the last colon. */
 static size_t counter(const struct lex *l, size_t i, size_t *colon)
 {
-	for (size_t k = i + 1; k < i + NAME_TOKENS && k + 1 < l->n; k++) {
+	for (size_t k = i; k < i + NAME_TOKENS && k + 1 < l->n; k++) {
 		if (k > i && lex_line(l, k) && !lex_is(l, k, ":") && !lex_is(l, k - 1, ":") &&
 		    !lex_line(l, i))
 			return 0;
+		if (lex_is(l, k, "NIC") || lex_is(l, k, "#") || lex_is(l, k, "$"))
+			return 0; /* another paste */
 		if (!lex_is(l, k, ":") || !lex_num(l, k + 1))
 			continue;
 		/* Values are whole numbers, and a name never begins with what follows them. */
@@ -72,8 +74,6 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	while (at < l->n && (end = counter(l, at, &colon)) && name(l, at, colon, text)) {
 		double v = l->tok[colon + 1].num;
 
-		if (lex_is(l, at, "NIC") && lex_is(l, at + 1, "statistics"))
-			break;
 		if (end >= l->n && l->text[l->len - 1] != '\n') {
 			f->partial = true; /* its last digits may be missing */
 			found_warn(f, WARN_TRUNCATED, "the text ends with a value");

@@ -116,7 +116,7 @@ static size_t row(const struct summary *s, size_t from, size_t i)
 		unit_of(lex_text(l, at), l->tok[at].len, &unit, &scale), at++;
 	else
 		unit_of("", 0, &unit, &scale);
-	if (!lex_num(l, at))
+	if (!lex_num(l, at) || l->tok[at].decimals)
 		return 0;
 	slug(lex_text(l, from), l->tok[i].off - l->tok[from].off, name);
 	metric = found_name(s->f, "ext.flent.%s", name);
@@ -163,6 +163,7 @@ struct series {
 	char name[NAME_BYTES], unit[16];
 	double *v;
 	size_t n, cap, null;
+	bool whole; /* its end was seen */
 };
 struct data {
 	struct format_found *f;
@@ -240,6 +241,19 @@ static void value(struct data *d, const struct json_scan *j)
 	}
 }
 
+static void whole(struct data *d, const struct json_scan *j)
+{
+	char name[NAME_BYTES];
+	struct series *s;
+
+	if (!json_is(j, &j->level[1], "results"))
+		return;
+	key_slug(j, &j->key, name);
+	s = series(d, name);
+	if (s)
+		s->whole = true;
+}
+
 static int ascending(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
@@ -263,7 +277,7 @@ static void sum_up(struct data *d, struct series *s)
 	enum unit unit;
 	double v[4];
 
-	if (!s->n)
+	if (!s->n || !s->whole)
 		return;
 	qsort(s->v, s->n, sizeof(*s->v), ascending);
 	for (size_t i = 0; i < s->n; i++)
@@ -293,6 +307,8 @@ static size_t json_parse(const struct lex *l, size_t i, struct format_found *f)
 	while (d.s && json_next(&j))
 		if (j.what == JSON_VALUE)
 			value(&d, &j);
+		else if (j.what == JSON_CLOSE && j.depth == 2)
+			whole(&d, &j);
 	for (size_t k = 0; k < d.n; k++) {
 		sum_up(&d, &d.s[k]);
 		free(d.s[k].v);

@@ -62,8 +62,6 @@ static size_t cells(const struct lex *l, size_t i, struct format_found *f, size_
 	uint32_t tok[MATCH_CAPS];
 	size_t end = match_toks(l, i, "#T #T #T #T #T", c, tok), n = end ? 5 : 4;
 
-	if (end && lex_line(l, end - 2) && !lex_is(l, end, ",")) /* of the next line */
-		end = 0, n = 4;
 	end = end ? end : match_toks(l, i, "#T #T #T #T", c, tok);
 	if (!end)
 		return 0;

@@ -260,7 +260,7 @@ static size_t n_columns(const struct section *s)
 
 /* A row of a machine; false when it is none. */
 static bool row(struct format_found *f, const struct section *s, const char *p, size_t n,
-		const size_t *ends, size_t fields, int64_t step)
+		const size_t *ends, size_t fields, int64_t step, bool cut)
 {
 	bool any = false;
 
@@ -270,7 +270,7 @@ static bool row(struct format_found *f, const struct section *s, const char *p, 
 		const char *name = s->columns[k - 2];
 		bool mhz = !strcmp(name, "mhz");
 
-		if (isnan(v))
+		if (isnan(v) || (cut && to == n)) /* its last digits may be missing */
 			continue;
 		any = true;
 		found_ext(f, found_name(f, "ext.lmbench.%s%s", s->prefix, name),
@@ -322,7 +322,7 @@ static size_t summary(const struct lex *l, size_t i, struct format_found *f)
 				s = NULL;
 			}
 		} else if (s && fields && n < LINE_MAX_LEN && !memchr(p, '~', n) &&
-			   row(f, s, p, n, ends, fields, step)) {
+			   row(f, s, p, n, ends, fields, step, end == l->len)) {
 			step++;
 			idle = 0;
 			last = end;

@@ -80,6 +80,8 @@ static size_t hop(const struct lex *l, size_t i, const int *col, size_t n, struc
 	for (size_t k = i + 5; k < i + 5 + NAME && k < l->n && !end && !is_hop(l, k); k++) {
 		silent = silent || lex_is(l, k, "?");
 		end = cells(l, k, n, tok);
+		if (end && lex_num(l, end) && !is_hop(l, end))
+			return 0; /* more columns than the head has */
 	}
 	if (!end || (end >= l->n && !l->tok[end - 1].decimals && !lex_is(l, end - 1, "%")))
 		return 0;

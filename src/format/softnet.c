@@ -62,17 +62,26 @@ static size_t row(const struct lex *l, size_t at, double *v, size_t *end)
 {
 	size_t first = numbers(l, at, v, MOST, end), n = first;
 
-	while (n && n < MOST && *end < l->len && l->text[*end] == '\n') {
+	while (n && first < LEAST && n < MOST && *end < l->len && l->text[*end] == '\n') {
 		size_t next = blanks(l, *end + 1), stop, more;
 
 		more = numbers(l, next, v + n, MOST - n, &stop);
-		if (!more || (n >= LEAST && more >= first) ||
+		if (!more || more > first || (n >= LEAST && more == first) ||
 		    eight(l, blanks(l, stop), &(double){0}))
 			break;
 		n += more;
 		*end = stop;
 	}
 	return n;
+}
+
+/* Has the row after this one no more numbers? */
+static bool next_as_long(const struct lex *l, size_t end, size_t n)
+{
+	double v[MOST];
+	size_t stop;
+
+	return end >= l->len || row(l, blanks(l, end + 1), v, &stop) <= n;
 }
 
 static void put(struct format_found *f, const double *v, size_t n, size_t place)
@@ -94,7 +103,10 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 	f->what = "softnet";
 	while ((n = row(l, at, v, &end)) >= LEAST) {
-		put(f, v, n, place++);
+		/* The text may begin within its first row. */
+		if (place || i || next_as_long(l, end, n))
+			put(f, v, n, place);
+		place++;
 		done = end;
 		if (end >= l->len || l->text[end] != '\n')
 			break;

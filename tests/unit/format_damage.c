@@ -360,8 +360,10 @@ static void load(struct samples *all, const char *path, const char *name)
 }
 
 /* Kinds that hold what is asked for here. */
-static const char *const kinds[] = {"iperf2/", "iperf3-text/", "iperf3-json/", "nttcp/",
-				    "ttcp/",   "nuttcp/",      "netperf/",     "mails/"};
+static const char *const kinds[] = {"iperf2/", "iperf3-text/", "iperf3-json/", "nttcp/",   "ttcp/",
+				    "nuttcp/", "netperf/",     "mails/",       "ping/",    "tc/",
+				    "irtt/",   "routeros/",    "ethtool/",     "softnet/", "cpu/",
+				    "flent/",  "ipgen/",       "lmbench/",     "rc_stats/"};
 
 static bool is_ready(const char *name)
 {
@@ -389,10 +391,11 @@ static void load_corpus(struct samples *all, const char *expect)
 
 static struct samples load_all(void)
 {
-	static const char *const dirs[] = {TEST_DATA "/readers/samples", TEST_DATA "/readers"};
+	static const char *const dirs[] = {TEST_DATA "/readers/samples", TEST_DATA "/readers/own",
+					   TEST_DATA "/readers"};
 	struct samples all = {0};
 
-	for (size_t i = 0; i < 1 + (getenv("WEIR_CORPUS") != NULL); i++) {
+	for (size_t i = 0; i < 2 + (getenv("WEIR_CORPUS") != NULL); i++) {
 		DIR *d = opendir(dirs[i]);
 		struct dirent *e;
 
@@ -401,9 +404,9 @@ static struct samples load_all(void)
 			char path[512];
 
 			snprintf(path, sizeof(path), "%s/%s", dirs[i], e->d_name);
-			if (i && strstr(e->d_name, ".expect"))
+			if (i == 2 && strstr(e->d_name, ".expect"))
 				load_corpus(&all, path);
-			else if (!i && e->d_name[0] != '.')
+			else if (i < 2 && e->d_name[0] != '.')
 				load(&all, path, e->d_name);
 		}
 		closedir(d);
