@@ -34,11 +34,11 @@ class Flow:
         self.out.connect((to, 5201))
         self.n = 0
         self.held = []  # [datagrams that have yet to pass, data]
-        self.tokens, self.last = 400e3, time.monotonic()
+        self.tokens, self.last = police * 0.05, time.monotonic()
 
     def admits(self, size):
         now = time.monotonic()
-        self.tokens = min(400e3, self.tokens + (now - self.last) * police)
+        self.tokens = min(police * 0.05, self.tokens + (now - self.last) * police)
         self.last = now
         if self.tokens < size * 8:
             return False
