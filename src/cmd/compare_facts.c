@@ -127,6 +127,29 @@ static void note_run(struct facts *l, int side, const struct model_run *r)
 	}
 }
 
+/* A side that is tag:KEY=VALUE was chosen by that tag. */
+static bool is_asked_for(const struct compare_side *s, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *p = s->name; p && (p = strstr(p, "tag:")); p += 4) {
+		if ((p == s->name || p[-1] == ',') && !strncmp(p + 4, key, n) && p[4 + n] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* Tags that weir gave its own runs, and those that say which sides are meant, are no difference. */
+static bool is_plain_tag(const struct compare_side *a, const struct compare_side *b,
+			 const char *name)
+{
+	static const char *const own[] = {"try", "boot", NULL};
+
+	if (strncmp(name, "tag.", 4) != 0)
+		return false;
+	return among(own, name + 4) || (is_asked_for(a, name + 4) && is_asked_for(b, name + 4));
+}
+
 /* "kernel" declares near.kernel, far.kernel and tag.kernel. */
 static bool is_declared(const struct compare_cfg *c, const char *name)
 {
@@ -176,7 +199,7 @@ size_t compare_differences(const struct compare_cfg *c, const struct compare_sid
 	for (size_t i = 0; i < l.n; i++) {
 		const struct fact *f = &l.v[i];
 
-		if (!differs(f, runs) || is_declared(c, f->name))
+		if (!differs(f, runs) || is_declared(c, f->name) || is_plain_tag(a, b, f->name))
 			continue;
 		buf_printf(out, "%s%s: %s | %s", found++ ? "\n" : "", f->name,
 			   f->seen[0] ? f->value[0] : "(default)",

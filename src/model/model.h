@@ -104,9 +104,9 @@ enum model_warn_code {
 	WARN_SOCKET_DROPS,
 	WARN_SEND_REFUSED, /* ENOBUFS, or no room for long */
 	WARN_SEND_FAILED,
-	WARN_FOREIGN,      /* datagrams of no test */
-	WARN_LOAD_DEFAULT, /* neither -b nor --find-rate */
-	WARN_UNCONFIRMED,  /* a search ended early */
+	WARN_FOREIGN,       /* datagrams of no test */
+	WARN_LOAD_DEFAULT,  /* neither -b nor --find-rate */
+	WARN_UNCONFIRMED,   /* a search ended early */
 	WARN_TRUNCATED,     /* from here on: of reports that were read */
 	WARN_DUPLICATE,     /* the same report was pasted twice */
 	WARN_LABEL,         /* a human label says otherwise than the figures */
@@ -120,7 +120,7 @@ enum model_warn_code {
 	WARN_MISSING_SIDE,  /* which end the figures are of is not known, or an end has none */
 	WARN_MISMATCH,      /* figures of the report contradict each other */
 	WARN_UNAVAILABLE,   /* a figure is printed, but cannot be one */
-	WARN_OTHER,        /* read from a newer version's file; the text has its code */
+	WARN_OTHER,         /* read from a newer version's file; the text has its code */
 	WARN_MAX
 };
 struct model_warn {

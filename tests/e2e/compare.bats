@@ -238,6 +238,12 @@ sides()
 	holds '.design == "blocked" and .sides[1].undeclared == [] and .metric == "goodput"'
 	weir compare "$a" "$a"
 	[[ "$output" == *"No verdict: "*"one run"* ]]
+	jq -c '.events = [{code: "overlap", severity: "warning"}]' r12.json >r12.new
+	mv r12.new r12.json
+	weir compare "$a" "$b"
+	[[ "$output" == *"1 of the 6 runs of A overlapped with other tests on the server."* ]]
+	json "$a" "$b"
+	holds '[.sides[].overlapped] == [1, 0]'
 	run_file other.json 40 9e8 1700009000 ',"parallel":8' 6.1
 	weir compare "$a" other.json
 	[[ "$(words)" == *"No verdict: the sides did not measure the same"* ]]

@@ -98,15 +98,6 @@ END
 	[ "$status" -eq 0 ]
 }
 
-# told NAME ARG…: what weir compare says of bare numbers is valid; it stays in NAME.json.
-told()
-{
-	local name=$1
-	shift
-	"$WEIR" compare --json --values "$@" >"$name.json"
-	check comparison "$name.json"
-}
-
 @test "comparisons are valid: every outcome, with figures and without" {
 	cd "$BATS_TEST_TMPDIR"
 	printf '%s\n' 931 918 940 902 925 911 >a
@@ -115,26 +106,24 @@ told()
 	printf '%s\n' 0 0 0 0 0 0 >zeros
 	echo 903 >one
 	: >none
-	run told better a b --paired
-	echo "$output"
-	[ "$status" -eq 0 ]
-	for args in "a b" "a c --paired" "c c --paired" "a b c --paired" "one a" "one one" "a none" \
+	for args in "a b --paired" "a b" "a c --paired" "c c --paired" "a b c --paired" "one a" "one one" "a none" \
 		"a zeros" "zeros zeros"; do
 		# shellcheck disable=SC2086 # several words
-		run told other $args
-		echo "$args: $output"
-		[ "$status" -eq 0 ]
-	done
+		"$WEIR" compare --json --values $args
+	done | jq -s . >all.json
+	[ "$(jq length all.json)" -eq 10 ]
+	run check comparison all.json
+	echo "$output"
+	[ "$status" -eq 0 ]
 }
 
 @test "calibrations and plans are valid" {
 	cd "$BATS_TEST_TMPDIR"
-	"$WEIR" plan --cv 2% --json >plan.json
-	"$WEIR" plan --cv 90% --detect 0.01% --json >never.json
+	"$WEIR" plan --cv 90% --detect 0.01% --json >plan.json
 	echo '{"schema":1,"type":"calibration","metric":"goodput","noise_floor":0.016,"experiments":12,"pairs":6,
 		"largest":0.012,"across_sessions":false,"floors":[{"metric":"goodput","noise_floor":0.016,
 		"experiments":12,"largest":0.012}]}' >floor.json
-	for f in plan never floor; do
+	for f in plan floor; do
 		run check comparison $f.json
 		echo "$output"
 		[ "$status" -eq 0 ]
@@ -146,7 +135,7 @@ told()
 	cd "$BATS_TEST_TMPDIR"
 	printf '%s\n' 931 918 940 902 925 911 >a
 	printf '%s\n' 962 955 971 949 958 940 >b
-	told good a b --paired
+	"$WEIR" compare --json --values a b --paired >good.json
 	mapfile -t changes <<'END'
 d["surprise"] = 1
 d["schema"] = 2

@@ -70,7 +70,8 @@ judged()
 	"$WEIR" compare --baseline tag:arm=128K tag:arm=256 --varied length --require not-worse --margin 5% \
 		--json >verdict.json || status=$?
 	is 'exit status' "$status" 3
-	holds 'the same verdict' '.outcome == "worse" and .design == "blocked" and .margin == 0.05' verdict.json
+	holds 'the same verdict' '.outcome == "worse" and .design == "blocked" and .margin == 0.05
+		and .sides[1].undeclared == []' verdict.json
 	"$WEIR" compare --baseline tag:arm=256 tag:arm=128K --varied length --require not-worse --fail-on worse \
 		--metric goodput >out
 	has out 'Better: goodput'
