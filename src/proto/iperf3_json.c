@@ -198,14 +198,14 @@ out:
 	return ret;
 }
 
-/* A client sends its default like a wish. Taken for one, a paced sender here would send a block of
- * 128 KiB at a time, which at 1 Mbit/s is one a second; where blocks do not count it is no wish. */
+/* A client sends its default like a wish. Where blocks do not count it is none: a sender here then
+ * writes what fits its rate, which on a fast path is twice as fast, and on a slow one even (a block
+ * of 128 KiB at 1 Mbit/s is one a second). */
 static uint32_t plan_len(const struct iperf3_params *p)
 {
 	if (p->udp)
 		return (uint32_t)(p->len ? p->len : NET_UDP_LEN);
-	if (p->bandwidth && !p->blockcount && !p->burst &&
-	    (!p->len || p->len == IPERF3_LEN_DEFAULT))
+	if (!p->blockcount && !p->burst && (!p->len || p->len == IPERF3_LEN_DEFAULT))
 		return 0;
 	return (uint32_t)(p->len ? p->len : IPERF3_LEN_DEFAULT);
 }

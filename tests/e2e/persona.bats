@@ -358,7 +358,7 @@ interrupted()
 	until_true 5 listens 5301
 	spawn client "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5301 -t 30 -b 1M -J
 	client=$pid
-	until_true 5 grep -q connected server.out
+	until_true 10 grep -q 'sec' server.out
 	kill -INT "$client"
 	ended 5 "$client"
 	is 'exit status' "$status" 1
