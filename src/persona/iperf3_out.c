@@ -60,7 +60,8 @@ int i3_out_open(struct i3_out *o, const struct i3_cfg *c, struct i3_error *e)
 		snprintf(e->text, sizeof(e->text), "unable to open log file: %s", strerror(errno));
 		return -EINVAL;
 	}
-	o->err_fd = o->fd;
+	/* A file of JSON is a document: words about it go elsewhere. */
+	o->err_fd = c->json ? STDERR_FILENO : o->fd;
 	return 0;
 }
 

@@ -222,6 +222,8 @@ LINES
 		"$WEIR" iperf3 -J $line >run.json 2>/dev/null && fail "$line: no failure"
 		holds "$line" '(.error | length) > 0 and .intervals == [] and .end == {}'
 	done
+	"$WEIR" iperf3 -c 127.0.0.1 -p 1 -J --logfile run.log 2>/dev/null && fail 'no failure'
+	holds 'the log' '.error | test("refused")' run.log
 	"$WEIR" iperf3 -c 127.0.0.1 -p 1 --json-stream >run.json 2>/dev/null && fail 'no failure'
 	is events "$(jq -r .event run.json | tr '\n' ' ')" 'error end '
 }
@@ -494,4 +496,20 @@ consumers()
 @test "parsers of public programs; the runs are stored as weir tcp's are" {
 	need_peer
 	lab --no-serve consumers
+}
+
+driven()
+{
+	mkdir links
+	ln -s "$(realpath "$WEIR")" links/iperf3
+	spawn_far server iperf3 -s
+	until_true 5 listens 5201
+	PATH=$PWD/links:$PATH stressant --no-information --no-disk --no-cpu \
+		--iperfServer "$WEIR_LAB_PEER" --iperfTime 1 >out 2>&1 || fail "$(cat out)"
+	has out 'Connecting to host' 'receiver' 'iperf Done.' 'all done'
+}
+@test "stressant, the Debian package that calls iperf3, on weir" {
+	need stressant
+	need_peer
+	lab --no-serve driven
 }
