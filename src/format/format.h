@@ -82,6 +82,23 @@ void format_table(const struct model_run *const *runs, size_t n, const struct fo
 void format_spread(const struct model_run *const *runs, size_t n, const struct format_opts *o,
 		   struct buf *b);
 
+/* ---- phy.c, wifi.c: what Wi-Fi's rates are, and what a report says of them ---------- */
+
+enum format_phy_std { FORMAT_PHY_N, FORMAT_PHY_AC, FORMAT_PHY_AX, FORMAT_PHY_BE };
+struct format_phy {
+	const char *modulation;
+	int num, den; /* coding rate */
+	int index;    /* MCS index; of n over all streams */
+	double bps;
+};
+/* -EINVAL: the standard has no such; -ENOENT: it leaves this combination out (index is set). */
+int format_phy_rate(int std, int width, int gi_ns, int streams, int mcs, struct format_phy *out);
+int format_phy_width(int std, size_t i); /* MHz; 0 past the end */
+int format_phy_gi(int std, size_t i);    /* ns, the usual one first; 0 past the end */
+int format_phy_streams(int std);         /* most */
+int format_phy_schemes(int std);         /* of modulation and coding, from 0 */
+const char *format_phy_name(int std);    /* "802.11ax" */
+
 /* ---- read.c: other tools' reports in text that people pasted -------------------- */
 
 /*
@@ -140,6 +157,9 @@ void format_found_json(const struct format_found *f, struct jw *w, const char *k
 void format_found_text(const struct format_found *f, struct buf *b, bool intervals);
 /* Lines "kind,line,from,to,metric,stat,dims,value,unit,state,provenance". */
 void format_found_csv(const struct format_found *f, struct buf *b, bool head);
+
+/* A report of Wi-Fi as a table with advice; false when it is of something else. */
+bool format_found_wifi(const struct format_found *f, const struct format_opts *o, struct buf *b);
 
 /* ---- iperf3.c: what iperf3 prints, line by line or key by key --------------------- */
 
