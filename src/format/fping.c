@@ -3,7 +3,7 @@
 #include "format/rows.h"
 
 static const struct rows_pat times = {"( , outage \\( ms \\) = # ) ( , ) min/avg/max = # / # / #",
-				      {{NULL},
+				      {ROWS_NONE,
 				       {"probe.rtt", UNIT_NONE, 1e-3, STAT_MIN, 0},
 				       {"probe.rtt", UNIT_NONE, 1e-3, STAT_MEAN, 0},
 				       {"probe.rtt", UNIT_NONE, 1e-3, STAT_MAX, 0}}};

@@ -17,7 +17,7 @@ static const struct rows_pat lines[] = {
 	{"rx-10-second-average : #R",
 	 {{"ext.routeros.average_10s", UNIT_BPS, 1, STAT_VALUE, 1 + MODEL_DOWN}}},
 	{"lost-packets : #", {{"ext.routeros.lost_last_second", UNIT_NONE, 1, STAT_VALUE, 0}}},
-	{"random-data : no|yes", {{NULL}}},
+	{"random-data : no|yes", {ROWS_NONE}},
 	{"connection-count : #", {{"ext.routeros.connections", UNIT_NONE, 1, STAT_VALUE, 0}}},
 	{"tx-size : #", {{"ext.routeros.size", UNIT_BYTE, 1, STAT_VALUE, 1 + MODEL_UP}}},
 	{"rx-size : #", {{"ext.routeros.size", UNIT_BYTE, 1, STAT_VALUE, 1 + MODEL_DOWN}}},

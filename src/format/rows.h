@@ -12,6 +12,11 @@ struct rows_out {           /* of one capture; metric NULL = it is none */
 	enum model_stat stat;
 	int dir; /* 0 = none, else 1 + MODEL_UP … */
 };
+/* A capture that is no figure. */
+#define ROWS_NONE                                 \
+	{                                         \
+		NULL, UNIT_NONE, 0, STAT_VALUE, 0 \
+	}
 struct rows_pat {
 	const char *pattern;
 	struct rows_out out[8];

@@ -361,7 +361,7 @@ static size_t check_sample(const struct want *w)
 
 static void every_sample(void **state)
 {
-	struct wants all = load();
+	struct wants all;
 	char path[1024], *index, *save = NULL;
 	size_t n = 0, bad = 0, open = 0, done = 0;
 
@@ -370,6 +370,7 @@ static void every_sample(void **state)
 		print_message("WEIR_CORPUS is not set: the corpus is not here\n");
 		skip();
 	}
+	all = load();
 	snprintf(path, sizeof(path), "%s/INDEX.tsv", corpus());
 	index = slurp(path, &n);
 	assert_non_null(index);
