@@ -353,10 +353,8 @@ static void put_file_line(struct i3 *w)
 		whole > 0 ? 100 * sum.bytes / whole : 0.0, w->t.file);
 }
 
-static void put_cpu(struct i3 *w)
+static void put_cpu(struct i3 *w, bool sends)
 {
-	bool sends = any_sender(w);
-
 	i3_line(w,
 		"CPU Utilization: %s/%s %.1f%% (%.1f%%u/%.1f%%s), %s/%s %.1f%% "
 		"(%.1f%%u/%.1f%%s)\n",
@@ -364,15 +362,30 @@ static void put_cpu(struct i3 *w)
 		"remote", sends ? "receiver" : "sender", w->cpu[1][0], w->cpu[1][1], w->cpu[1][2]);
 }
 
-static void put_congestion(struct i3 *w)
+static void put_congestion(struct i3 *w, bool sends)
 {
-	bool sends = any_sender(w);
 	const char *snd = w->cc[sends ? 0 : 1], *rcv = w->cc[sends ? 1 : 0];
 
 	if (snd[0])
 		i3_line(w, "snd_tcp_congestion %s\n", snd);
 	if (rcv[0])
 		i3_line(w, "rcv_tcp_congestion %s\n", rcv);
+}
+
+/* With -V, after a direction's rows; of both directions at once the processors are told with the
+ * first. */
+static void summary_words(struct i3 *w, int dir)
+{
+	bool sends = (dir == MODEL_UP) == !w->o.server;
+
+	if (!w->o.verbose || !i3_of_dir(w, dir))
+		return;
+	if (!w->o.server && (dir == MODEL_UP || !w->t.bidir))
+		put_cpu(w, sends);
+	if (!w->o.server && dir == MODEL_UP && w->t.bidir)
+		put_cpu(w, !sends);
+	if (!w->t.udp)
+		put_congestion(w, sends);
 }
 
 static enum iperf3_head summary_head(const struct i3 *w)
@@ -389,10 +402,8 @@ void i3_text_report(struct i3 *w)
 		i3_line(w, "Test Complete. Summary Results:\n");
 	put_head(w, summary_head(w));
 	summary_rows(w, MODEL_UP);
+	summary_words(w, MODEL_UP);
 	summary_rows(w, MODEL_DOWN);
+	summary_words(w, MODEL_DOWN);
 	put_file_line(w);
-	if (w->o.verbose && !w->o.server)
-		put_cpu(w);
-	if (w->o.verbose && !w->t.udp)
-		put_congestion(w);
 }

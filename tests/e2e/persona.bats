@@ -119,6 +119,33 @@ text_server()
 	lab --no-serve text_server
 }
 
+# Modes that were not recorded: Debian's own client is the recording.
+verbose_modes='udp -V -u -t 1 -b 5M
+length -V -u -b 5M -l 500 -t 1
+bytes -V -n 200K -b 5M
+bidir -V --bidir -P 2 -b 5M -t 1
+udp-bidir -u --bidir -V -b 5M -t 1
+omit -V -O 1 -t 1 -b 5M
+window -V -w 64K -M 1000 -t 1 -b 5M
+whole -t 1 -i 0 -b 5M'
+export verbose_modes
+verbose()
+{
+	local name options args=()
+	all_modes "$verbose_modes" iperf3 iperf3 ''
+	while read -r name options; do
+		mv "$name.client" "$name.theirs"
+		args+=("$name.theirs" "$name.client")
+	done <<<"$verbose_modes"
+	pids=()
+	all_modes "$verbose_modes" "$WEIR iperf3 --no-store" iperf3 ''
+	python3 "$SHAPE" same "${args[@]}"
+}
+@test "-V and others, as Debian's client prints them" {
+	need_peer
+	lab --no-serve verbose
+}
+
 json_client()
 {
 	all_modes "$json_modes" "$WEIR iperf3 --no-store --style 3.21" "$WEIR iperf3 --style 3.21" -J
