@@ -145,6 +145,23 @@ static void put_plan(const struct shown *x)
 	buf_putc(x->b, '\n');
 }
 
+static void put_tags(const struct shown *x)
+{
+	static const char *const told[] = {"experiment", "failed"}; /* in the state */
+
+	for (size_t i = 0, n = 0; i < x->r->n_tags; i++) {
+		const struct model_kv *t = &x->r->tags[i];
+
+		if (!strcmp(t->k, told[0]) || !strcmp(t->k, told[1]))
+			continue;
+		label(x, n++ ? "" : "tags");
+		put_text(x->b, t->k);
+		buf_putc(x->b, '=');
+		put_text(x->b, t->v);
+		buf_putc(x->b, '\n');
+	}
+}
+
 /* ---- what came out ---- */
 
 static const struct model_run *run_of(const struct shown *x, const char *id)
@@ -343,6 +360,7 @@ int show_exp(struct store *s, const struct model_run *r, struct buf *b, struct w
 		put_factors(&x);
 		put_command(&x);
 		put_plan(&x);
+		put_tags(&x);
 		put_verdicts(&x);
 		for (size_t i = 0; i < x.runs.n; i++) {
 			if (!i)

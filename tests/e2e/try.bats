@@ -359,7 +359,7 @@ full()
 {
 	local before
 	mkdir small
-	mount -t tmpfs -o size=600k none small 2>"$BATS_TEST_TMPDIR/skipped" || return 0
+	mount -t tmpfs -o size=1m none small 2>"$BATS_TEST_TMPDIR/skipped" || return 0
 	rm "$BATS_TEST_TMPDIR/skipped"
 	export WEIR_DB=$PWD/small/runs.db
 	try_one --pairs 1 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2
@@ -425,6 +425,25 @@ calibrated()
 }
 @test "calibrate: the noise floor is found, kept and named; plan takes the noise of runs" {
 	lab calibrated
+}
+
+calibrated_by_hand()
+{
+	local i
+	"$WEIR" calibrate --by-hand --experiments 2 --pairs 1 --warmup 0 -- tcp "$WEIR_LAB_PEER" -t 0.2 >out 2>said
+	has out 'Run 1 of 4 is the turn of: A'
+	for i in 1 2 3; do
+		"$WEIR" calibrate --resume --changed --warmup 0 >out 2>said
+		has out 'weir calibrate --resume='
+	done
+	"$WEIR" calibrate --resume --changed --warmup 0 --json >floor.json 2>said
+	holds 'between sessions' '.across_sessions and .experiments == 2 and .pairs == 1' floor.json
+	validate comparison floor.json
+	"$WEIR" show last:calibration >shown
+	has shown '2 pairs in A/A experiments of 1 by hand' 'across-sessions=yes'
+}
+@test "calibrate: by hand, a floor that holds between boots" {
+	lab calibrated_by_hand
 }
 
 @test "plan: from a figure" {

@@ -286,6 +286,45 @@ static void test_boots(void **state)
 	}
 }
 
+/* One session a side, six runs each, and sessions of identical code that differ by three times the
+ * runs' noise: as they stand they "differ between these sessions" nearly always. A floor from twelve
+ * A/A effects between sessions (weir calibrate --by-hand --pairs 1) makes that 5 %. */
+static void test_one_session_a_side(void **state)
+{
+	(void)state;
+	enum { N = 6 };
+	int n = experiments(), alarms = 0, sessions = 0;
+	struct model_rng r;
+	model_rng_seed(&r, 25, 1);
+	for (int i = 0; i < n; i++) {
+		double aa[CALIBRATION], x[2][N];
+		struct model_judgement j;
+		for (int k = 0; k < CALIBRATION; k++)
+			aa[k] = M_SQRT2 *
+				(0.015 * model_rng_normal(&r) + 0.005 * model_rng_normal(&r));
+		for (int s = 0; s < 2; s++) {
+			double offset = 0.015 * model_rng_normal(&r);
+			for (int k = 0; k < N; k++)
+				x[s][k] = exp(offset + 0.005 * model_rng_normal(&r));
+		}
+		struct model_side a = {.x = x[0], .n = N}, b = {.x = x[1], .n = N};
+		model_judge(&(struct model_judge_cfg){0}, &a, &b, &j);
+		assert_false(is_different(&j));
+		sessions += j.outcome == VERDICT_SESSIONS;
+		model_judge(&(struct model_judge_cfg){.floor = expm1(
+							      model_noise_floor(aa, CALIBRATION)),
+						      .floor_n = CALIBRATION,
+						      .floor_sessions = true},
+			    &a, &b, &j);
+		alarms += is_different(&j);
+	}
+	if (getenv("WEIR_ERRS_PRINT"))
+		print_message("one session a side: %.1f %% differ, %.2f %% with a floor\n",
+			      100.0 * sessions / n, 100.0 * alarms / n);
+	assert_true(sessions > n / 2);
+	assert_true((double)alarms / n <= 0.05 + errors(0.05, n));
+}
+
 /* ---- real runs ---- */
 
 #define BANK_MAX 256
@@ -349,8 +388,11 @@ static void test_bank(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alarms), cmocka_unit_test(test_power),
-		cmocka_unit_test(test_heaps),  cmocka_unit_test(test_boots),
+		cmocka_unit_test(test_alarms),
+		cmocka_unit_test(test_power),
+		cmocka_unit_test(test_heaps),
+		cmocka_unit_test(test_boots),
+		cmocka_unit_test(test_one_session_a_side),
 		cmocka_unit_test(test_bank),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
