@@ -43,9 +43,7 @@ struct iperf_acc {
 	int gen; /* 2 or 3 */
 	struct iperf_row *row;
 	size_t n, cap;
-	struct iperf_conn conn[IPERF_CONNS];
 	size_t n_conn;
-	struct iperf_flow flow[IPERF_CONNS];
 	size_t n_flow, finals;
 	bool client, server, reverse, udp, tcp, full_duplex;
 	double rate_told; /* -b, in bit/s; NaN = none */
@@ -61,6 +59,9 @@ struct iperf_acc {
 	bool next_remote;     /* it is the other end's report */
 	bool no_view;         /* which end wrote a row is not known */
 	bool failed, cut;
+	/* The first n_conn and n_flow of these. */
+	struct iperf_conn conn[IPERF_CONNS];
+	struct iperf_flow flow[IPERF_CONNS];
 };
 void iperf_acc_init(struct iperf_acc *a, int gen);
 /* Does the row belong to another report than those before it? */

@@ -99,7 +99,7 @@ static double pair(const struct csv_row *c)
 
 size_t iperf_csv(const struct lex *l, size_t i, struct format_found *f)
 {
-	struct iperf_acc *a = calloc(1, sizeof(*a));
+	struct iperf_acc *a = malloc(sizeof(*a));
 	struct csv_row c;
 	struct iperf_row r;
 	double first = -1, time = 0;

@@ -647,6 +647,9 @@ static bool sniff(const struct lex *l, size_t i)
 					   "sender_tcp_congestion", "num_streams"};
 	size_t k = i + lex_is(l, i, "{"), end;
 
+	/* Inside of a document that nobody wanted no other one begins. */
+	if (i && l->tok[i - 1].len == 1 && strchr(k > i ? ":[," : ":[,{", *lex_text(l, i - 1)))
+		return false;
 	for (size_t n = 0;; n++) {
 		if (n == ARRAY_LEN(keys))
 			return false;

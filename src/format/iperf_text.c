@@ -85,11 +85,15 @@ static const struct phrase {
 /* A phrase that begins with this token; NULL when there is none. */
 static const struct phrase *phrase(const struct lex *l, size_t i, int gen, double *cap, size_t *end)
 {
+	char c = *lex_text(l, i);
+
 	for (size_t k = 0; k < ARRAY_LEN(phrases); k++) {
 		const struct phrase *p = &phrases[k];
 
+		char first = *p->pattern;
+
 		if ((p->gen && p->gen != gen) ||
-		    (*p->pattern != *lex_text(l, i) && !strchr("#^\\", *p->pattern)))
+		    (first != c && first != '#' && first != '^' && first != '\\'))
 			continue;
 		*end = match(l, i, p->pattern, cap);
 		if (*end)
@@ -441,7 +445,7 @@ static size_t item(const struct lex *l, size_t i, size_t known, struct iperf_acc
 
 void iperf_acc_init(struct iperf_acc *a, int gen)
 {
-	memset(a, 0, sizeof(*a));
+	memset(a, 0, offsetof(struct iperf_acc, conn));
 	a->gen = gen;
 	a->rate_told = a->streams = a->sent = UNSET;
 	a->cpu_local = a->cpu_remote = a->connect_s = a->window = a->window_asked = UNSET;
@@ -450,23 +454,28 @@ void iperf_acc_init(struct iperf_acc *a, int gen)
 
 size_t iperf_text(const struct lex *l, size_t i, struct format_found *f, int gen)
 {
-	struct iperf_acc a;
+	struct iperf_acc *a = malloc(sizeof(*a));
 	size_t known = i + 1;
 	bool last = false;
 
-	iperf_acc_init(&a, gen);
-	while (i < l->n && i < known + (a.finals ? GAP_AFTER : GAP) && !last && !a.failed) {
-		size_t e = item(l, i, known, &a, &last);
+	if (!a) {
+		f->failed = true;
+		return i + 1;
+	}
+	iperf_acc_init(a, gen);
+	while (i < l->n && i < known + (a->finals ? GAP_AFTER : GAP) && !last && !a->failed) {
+		size_t e = item(l, i, known, a, &last);
 
-		if (e == SIZE_MAX || (e && !a.n && i > known + 200))
+		if (e == SIZE_MAX || (e && !a->n && i > known + 200))
 			break; /* what came long before the first row is not its preamble */
 		i = e ? e : i + 1;
 		known = e ? e : known;
 	}
-	f->failed = f->failed || a.failed;
-	if (a.n)
-		iperf_make(&a, f);
-	free(a.row);
+	f->failed = f->failed || a->failed;
+	if (a->n)
+		iperf_make(a, f);
+	free(a->row);
+	free(a);
 	return known;
 }
 

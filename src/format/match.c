@@ -118,13 +118,17 @@ double match_time_unit(const char *s, size_t n)
 /* The length of an element; groups are found by their brackets. */
 static size_t element(const char *p)
 {
-	return strcspn(p, " ");
+	size_t n = 0;
+
+	while (p[n] && p[n] != ' ')
+		n++;
+	return n;
 }
 
 static const char *after(const char *p)
 {
 	p += element(p);
-	return p + strspn(p, " ");
+	return *p ? p + 1 : p;
 }
 
 /* The bracket that closes the group whose inside begins at p. */
@@ -263,7 +267,7 @@ static int one(struct m *m, size_t i, const char *p, size_t n)
 
 static size_t run(struct m *m, size_t i, const char *p, const char *end)
 {
-	while (p < end) {
+	while (*p && p != end) {
 		size_t n = element(p), caps, mark = m->n_cap, k;
 		int used;
 
@@ -297,7 +301,7 @@ static size_t run(struct m *m, size_t i, const char *p, const char *end)
 size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *cap, bool *cut)
 {
 	struct m m = {.l = l, .cap = cap};
-	size_t end = run(&m, at, pattern, pattern + strlen(pattern));
+	size_t end = run(&m, at, pattern, NULL);
 
 	if (cut)
 		*cut = m.cut;
@@ -308,7 +312,7 @@ size_t match_toks(const struct lex *l, size_t at, const char *pattern, double *c
 {
 	struct m m = {.l = l, .cap = cap, .tok = tok};
 
-	return run(&m, at, pattern, pattern + strlen(pattern));
+	return run(&m, at, pattern, NULL);
 }
 
 size_t match(const struct lex *l, size_t at, const char *pattern, double *cap)
