@@ -298,7 +298,10 @@ static void summary_pair(struct i3 *w, const struct i3_flow *f, const struct i3_
 			put_row(w, &r,
 				sum_sent ? (of_sender ? sum_sent : sum_received)
 					 : i3_fig(f, of_sender ? I3_SENT : I3_RECEIVED));
-		else if (w->o.verbose && !sum_sent)
+		else if (w->o.verbose && sum_sent)
+			i3_line(w, IPERF3_SUM " (%s statistics not available)\n",
+				of_sender ? "sender" : "receiver");
+		else if (w->o.verbose)
 			i3_line(w, IPERF3_ID " (%s statistics not available)\n", f->id,
 				of_sender ? "sender" : "receiver");
 	}
@@ -366,24 +369,23 @@ static void put_congestion(struct i3 *w, bool sends)
 {
 	const char *snd = w->cc[sends ? 0 : 1], *rcv = w->cc[sends ? 1 : 0];
 
-	if (snd[0])
+	if (snd[0] && (sends || !w->o.server))
 		i3_line(w, "snd_tcp_congestion %s\n", snd);
-	if (rcv[0])
+	if (rcv[0] && (!sends || !w->o.server))
 		i3_line(w, "rcv_tcp_congestion %s\n", rcv);
 }
 
-/* With -V, after a direction's rows; of both directions at once the processors are told with the
- * first. */
+/* With -V, after a direction's rows; the processors are told with what this end sends. */
 static void summary_words(struct i3 *w, int dir)
 {
 	bool sends = (dir == MODEL_UP) == !w->o.server;
 
 	if (!w->o.verbose || !i3_of_dir(w, dir))
 		return;
-	if (!w->o.server && (dir == MODEL_UP || !w->t.bidir))
+	if (sends || (!w->o.server && !w->t.bidir))
 		put_cpu(w, sends);
-	if (!w->o.server && dir == MODEL_UP && w->t.bidir)
-		put_cpu(w, !sends);
+	if (sends && w->t.bidir)
+		put_cpu(w, false);
 	if (!w->t.udp)
 		put_congestion(w, sends);
 }

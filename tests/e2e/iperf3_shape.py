@@ -75,7 +75,7 @@ PATTERNS = [
     ("udp-receiver-sum", SUM + ROW + JITTER + "(?:" + LOST + "|" + UNKNOWN + ")  receiver"),
     ("out-of-order", SUM + r" {1,2}\d+\.\d- *\d+\.\d sec  \d+ datagrams received out-of-order"),
     ("complete", r"Test Complete\. Summary Results:"),
-    ("not-available", r"\[ {0,2}\d+\] \((?:sender|receiver) statistics not available\)"),
+    ("not-available", r"\[(?:SUM| {0,2}\d+)\] \((?:sender|receiver) statistics not available\)"),
     ("cpu", r"CPU Utilization: local/(?:sender|receiver) [\d.]+% \([\d.]+%u/[\d.]+%s\), "
             r"remote/(?:sender|receiver) [\d.]+% \([\d.]+%u/[\d.]+%s\)"),
     ("congestion", r"(?:snd|rcv)_tcp_congestion \w+"),
@@ -183,7 +183,8 @@ def main(args):
             (want, a), (have, b) = shape(recorded), shape(ours)
             bad += a + b + (want != have)
             if want != have:
-                print("%s:\n  %s\n%s:\n  %s" % (recorded, " ".join(want), ours, " ".join(have)))
+                print("%s:\n  %s\n%s:\n  %s" % (recorded, " ".join(map(str, want)), ours,
+                                                      " ".join(map(str, have))))
         else:
             bad += keys(sorted(glob.glob(recorded)), ours)
     return bad

@@ -141,6 +141,30 @@ verbose()
 	all_modes "$verbose_modes" "$WEIR iperf3 --no-store" iperf3 ''
 	python3 "$SHAPE" same "${args[@]}"
 }
+server_modes='tcp -V -t 1 -b 5M
+tcp-R -V -t 1 -b 5M -R
+bidir -V -t 1 -b 5M --bidir -P 2
+udp -V -t 1 -b 5M -u
+udp-R -V -t 1 -b 5M -u -R
+udp-bidir -V -t 1 -b 5M -u --bidir
+bytes -V -n 200K -b 5M'
+export server_modes
+verbose_server()
+{
+	local name options args=()
+	all_modes "$server_modes" iperf3 iperf3 ''
+	while read -r name options; do
+		mv "$name.out" "$name.theirs"
+		args+=("$name.theirs" "$name.out")
+	done <<<"$server_modes"
+	pids=()
+	all_modes "$server_modes" iperf3 "$WEIR iperf3" ''
+	python3 "$SHAPE" same "${args[@]}"
+}
+@test "-V of a server, as Debian's prints it" {
+	need_peer
+	lab --no-serve verbose_server
+}
 @test "-V and others, as Debian's client prints them" {
 	need_peer
 	lab --no-serve verbose
