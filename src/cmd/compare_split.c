@@ -156,7 +156,7 @@ static void find_names(struct split *s)
 	while ((line = prose(&p, &n))) {
 		size_t same = b ? alike(line, n, b, n_b) : 1;
 
-		if (same < best || !same)
+		if (same < best)
 			continue;
 		best = same;
 		free(s->name[0]);
