@@ -17,17 +17,19 @@ static void request_again(const struct flow_plan *p, const struct weir_request *
 	struct flow_plan plan;
 	struct js_doc *doc;
 	const char *m;
-	struct buf b = {0};
+	struct buf b = {0}, second = {0};
 
 	if (weir_request_put(r, p, NULL, &b, NULL) == 0) {
 		FUZZ_CHECK(weir_msg_parse(b.data, b.len, &doc, &m, NULL) == 0);
 		FUZZ_CHECK(weir_request_get(js_root(doc), &other, &plan, NULL) == 0);
 		FUZZ_CHECK(plan.n == p->n && plan.duration_ns == p->duration_ns);
-		FUZZ_CHECK(!memcmp(plan.flows, p->flows, p->n * sizeof(*p->flows)));
+		FUZZ_CHECK(weir_request_put(&other, &plan, NULL, &second, NULL) == 0);
+		FUZZ_CHECK(second.len == b.len && !memcmp(second.data, b.data, b.len));
 		flow_plan_fini(&plan);
 		js_free(doc);
 	}
 	buf_fini(&b);
+	buf_fini(&second);
 }
 
 static void read_request(const struct js *root)
