@@ -182,7 +182,7 @@ struct net_udp {
 
 	/* A receiver's. */
 	struct seqwin *win;
-	int64_t transit_ns;
+	int64_t transit_ns, read_ns, gathered_ns;
 	uint64_t jitter16; /* times 16, as in RFC 3550, A.8 */
 	bool transit_known, batches;
 	uint64_t short_ones;
@@ -211,6 +211,7 @@ void net_udp_reap(const struct net_flow *f); /* the error queue */
 int net_udp_rx_prepare(struct net_flow *f);
 enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f);
 void net_udp_take_rest(struct net_engine *en, struct net_flow *f);
+void net_udp_gather(struct net_flow *f);
 void net_udp_publish(struct net_udp *u);
 
 /* ---- worker_single.c, worker_multi.c ---- */

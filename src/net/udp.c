@@ -152,9 +152,14 @@ void net_udp_single(struct net_engine *en, struct net_flow *f)
 		net_udp_send_all(en, f);
 		return;
 	}
-	while (!net_flag(&en->quit))
-		if (net_udp_recv_some(en, f) == NET_STEP_ENDED)
+	while (!net_flag(&en->quit)) {
+		enum net_step step = net_udp_recv_some(en, f);
+
+		if (step == NET_STEP_ENDED)
 			return;
+		if (step == NET_STEP_BLOCKED)
+			net_udp_gather(f);
+	}
 	net_udp_take_rest(en, f);
 }
 

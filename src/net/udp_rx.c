@@ -12,8 +12,9 @@
 
 #define HELLO_BYTES     4 /* without a token; never data (security 14) */
 #define HEAD_START_MS   1000
-#define TRANSIT_MAX     (1LL << 50)   /* a foreign clock is no reason to overflow */
-#define GRO_FEW         2             /* messages a call while each carries many datagrams */
+#define TRANSIT_MAX     (1LL << 50) /* a foreign clock is no reason to overflow */
+#define GRO_FEW         2           /* messages a call while each carries many datagrams */
+#define GATHER_NS       (100 * NSEC_PER_USEC) /* a wake-up costs as much as several datagrams */
 #define REST_CALLS      4096          /* more than a socket holds, less than a flood sends */
 #define KERNEL_TIME_MAX 2000000000ULL /* bit/s; above it the time stamps cost too much */
 
@@ -210,6 +211,7 @@ static uint64_t take_messages(struct net_udp *u, struct net_udp_io *io, unsigned
 	uint64_t bytes = 0, most = plausible(u, now);
 	uint32_t cut = 0;
 
+	u->read_ns = now;
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t len = io->msg[i].msg_len;
 		struct extras x = {0};
@@ -255,6 +257,21 @@ enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f)
 	net_count_add(&f->c.calls, 1);
 	moved(en, f, take_messages(u, u->io, (unsigned)n));
 	return (unsigned)n < want ? NET_STEP_BLOCKED : NET_STEP_MORE;
+}
+
+/*
+ * The socket is empty. Where no rate was told and they come that closely, a little sleep lets many
+ * come for one wake-up; the buffer holds far more. Where times of arrival are read here, not kept
+ * by the kernel, that rate is one at which they say nothing.
+ */
+void net_udp_gather(struct net_flow *f)
+{
+	struct net_udp *u = f->udp;
+	int64_t before = u->gathered_ns;
+
+	u->gathered_ns = u->read_ns;
+	if (!f->spec.rate_bps && u->read_ns - before < GATHER_NS)
+		clk_sleep_until(u->read_ns + GATHER_NS);
 }
 
 /* A worker that had no processor when it was told to stop: what its socket holds is not lost. */
