@@ -254,6 +254,8 @@ int64_t slot_period_ns(const struct slot *s); /* rounded */
 /* When the next slot may be taken. */
 int64_t slot_due_ns(const struct slot *s);
 bool slot_behind(const struct slot *s); /* that is later than the grid says */
+/* How long the next slot was due already when the last one was taken; <= 0: it was not. */
+int64_t slot_lag_ns(const struct slot *s);
 /* The next slot is taken; those that are too old are given up. */
 void slot_take(struct slot *s, int64_t now_ns);
 /* Slots whose time has come, from the first one on. */

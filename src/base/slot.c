@@ -37,6 +37,11 @@ static int64_t closeness(int64_t lag_ns, int64_t period_ns)
 	return lag_ns < 4 * period_ns ? 12 : lag_ns < 16 * period_ns ? 8 : 5;
 }
 
+int64_t slot_lag_ns(const struct slot *s)
+{
+	return s->last_ns - slot_time(s, s->next);
+}
+
 /* Not sooner than this after the one before. */
 static int64_t spaced(const struct slot *s)
 {
@@ -44,7 +49,7 @@ static int64_t spaced(const struct slot *s)
 
 	if (!s->next)
 		return s->start_ns;
-	return s->last_ns + period * closeness(s->last_ns - slot_time(s, s->next), period) / 16;
+	return s->last_ns + period * closeness(slot_lag_ns(s), period) / 16;
 }
 
 int64_t slot_due_ns(const struct slot *s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sending: a batch of whole datagrams a call, by UDP_SEGMENT or by sendmmsg(). A paced flow keeps
- * to its slots: it sleeps until as long before a slot as waking up usually takes, so it is as
- * often a little early as a little late. Numbers are used up only by what the kernel took.
+ * to its slots: it sleeps until as long before a slot as waking up usually takes. Numbers are used
+ * up only by what the kernel took.
  */
 #include "net/priv.h"
 
@@ -17,7 +17,7 @@
 #define SLOT_MIN_NS  (50 * NSEC_PER_USEC) /* of a burst that is chosen here; below, we spin */
 #define SPIN_NS      (50 * NSEC_PER_USEC)
 #define LEAD_STEP_NS 250
-#define LEAD_MAX_NS  (60 * NSEC_PER_USEC)
+#define LEAD_MAX_NS  (80 * NSEC_PER_USEC)
 #define NAP_NS       (50 * NSEC_PER_USEC)
 #define REFUSALS     3 /* ECONNREFUSED, over at least a second (security 4) */
 
@@ -296,9 +296,10 @@ bool net_udp_pace(struct net_flow *f, int64_t now_ns)
 
 /* ---- the worker with one flow ---------------------------------------------------------------- */
 
+/* Three wake-ups of four come in time; who had no time to sleep tries again. */
 static void learn_lead(struct net_udp *u, int64_t late_ns)
 {
-	u->lead_ns += late_ns > 0 ? LEAD_STEP_NS : -LEAD_STEP_NS;
+	u->lead_ns += late_ns > 0 ? 3 * LEAD_STEP_NS : -LEAD_STEP_NS;
 	u->lead_ns = u->lead_ns < 0 ? 0 : u->lead_ns > LEAD_MAX_NS ? LEAD_MAX_NS : u->lead_ns;
 }
 
@@ -322,18 +323,18 @@ static void spin_until(const struct net_engine *en, int64_t ns)
 }
 
 /*
- * Half of the bursts should be out before their due time, half after; two are never one. Who is a
- * little behind sleeps, too: a thread that spins on a busy machine has used up its turn when it
- * matters. Who is far behind keeps the processor while it has it.
+ * Asleep until as long before the due time as waking up takes, mostly; what is left is a short
+ * spin. Who is a little behind sleeps, too: a thread that spins on a busy machine has used up its
+ * turn when it matters. Who is far behind keeps the processor while it has it.
  */
-static void await_asleep(const struct net_engine *en, const struct net_flow *f)
+static void await_asleep(const struct net_engine *en, struct net_flow *f)
 {
-	const struct net_udp *u = f->udp;
+	struct net_udp *u = f->udp;
 	int64_t wake = f->due_ns - u->lead_ns, soonest = u->last_ns + u->gap_ns * 5 / 16;
 
-	if (!slot_behind(&u->slot)) {
-		sleep_until(en, wake);
-		spin_until(en, f->due_ns - u->gap_ns / 4);
+	if (slot_lag_ns(&u->slot) <= 0) {
+		learn_lead(u, clk_mono_ns() < wake ? sleep_until(en, wake) - f->due_ns : 0);
+		spin_until(en, f->due_ns);
 	} else if (f->due_ns <= soonest) {
 		spin_until(en, soonest);
 	} else {
@@ -364,8 +365,6 @@ static void send_paced(struct net_engine *en, struct net_flow *f)
 			if (net_flag(&en->tx_stop) || net_udp_send(en, f) == NET_STEP_ENDED)
 				return;
 		} while (u->burst_left);
-		if (!u->spin && !slot_behind(&u->slot))
-			learn_lead(u, u->last_ns - f->due_ns);
 		net_udp_pace(f, u->last_ns);
 	}
 }

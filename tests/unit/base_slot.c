@@ -79,10 +79,12 @@ static void catches_up_without_a_burst(void **state)
 		assert_true(now - before >= distance && now - before > period / 4);
 		distance = now - before;
 		assert_true(slot_behind(&s));
+		assert_true(slot_lag_ns(&s) > -period);
 		slot_take(&s, now);
 		before = now;
 	}
 	assert_false(slot_behind(&s));
+	assert_true(slot_lag_ns(&s) < 0);
 	assert_int_equal(distance, period * 3 / 4);
 	assert_in_range(n, 155, 165); /* 83 periods at 11/16, 12 at 1/2, 4 at 1/4 */
 	assert_int_equal(s.skipped, 0);
