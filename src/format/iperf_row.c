@@ -146,7 +146,7 @@ static size_t plain_tail(const struct lex *l, size_t i, struct iperf_row *r)
 	size_t e;
 
 	if (!lex_num(l, i) || l->tok[i].decimals || !belongs(l, i) || lex_is(l, i + 1, "-") ||
-	    lex_is(l, i + 1, ":") || lex_is(l, i + 1, "/"))
+	    lex_is(l, i + 1, ":") || lex_is(l, i + 1, "/") || lex_is(l, i + 1, "="))
 		return 0;
 	r->retr = l->tok[i].num;
 	e = match(l, i + 1, "# %B", c);

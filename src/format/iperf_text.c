@@ -21,6 +21,7 @@ enum phrase_effect {
 	IS_CLIENT,
 	IS_SERVER,
 	REVERSE,
+	REVERSED,
 	ENDS,
 	SAYS_SENT,
 	SAYS_RECEIVED,
@@ -63,6 +64,7 @@ static const struct phrase {
 	{"Lost/Total Datagrams", 0, IS_UDP},
 	{"Bandwidth|Bitrate Retr|Retransmits", 3, IS_TCP},
 	{"\\( full-duplex \\)", 2, FULL_DUPLEX},
+	{"\\( reverse \\)", 2, REVERSED},
 	{"local/sender # % \\( # % u / # % s \\) , remote/receiver # %", 3, TAKES_CPU},
 	{"local/receiver # % \\( # % u / # % s \\) , remote/sender # %", 3, TAKES_CPU},
 	{"TCP window size : # %B ( \\( WARNING : requested # %B )", 2, TAKES_WINDOW},
@@ -300,6 +302,9 @@ static void take_phrase(struct iperf_acc *a, const struct phrase *p, const doubl
 		break;
 	case REVERSE:
 		a->reverse = a->client = true;
+		break;
+	case REVERSED:
+		a->reverse = true;
 		break;
 	case SAYS_SENT:
 	case SAYS_RECEIVED:
