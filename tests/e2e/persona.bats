@@ -12,6 +12,12 @@ setup()
 	export SHAPE=$BATS_TEST_DIRNAME/iperf3_shape.py RECORDED=$BATS_TEST_DIRNAME/../data/iperf3
 }
 
+# What another test of this file shows in part.
+for_all()
+{
+	[ "${WEIR_CHECK_ALL:-0}" = 1 ] || skip "runs with make check-all"
+}
+
 need_peer()
 {
 	need iperf3
@@ -162,10 +168,12 @@ verbose_server()
 	python3 "$SHAPE" same "${args[@]}"
 }
 @test "-V of a server, as Debian's prints it" {
+	for_all
 	need_peer
 	lab --no-serve verbose_server
 }
 @test "-V and others, as Debian's client prints them" {
+	for_all
 	need_peer
 	lab --no-serve verbose
 }
@@ -188,6 +196,7 @@ json_live()
 	holds 'to the byte' '.end.sum_sent.bytes == 1048576' tcp-n500M.client
 }
 @test "JSON of every recorded mode, against Debian's server" {
+	for_all
 	need_peer
 	lab --no-serve json_live
 }
