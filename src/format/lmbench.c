@@ -309,6 +309,8 @@ static size_t summary(const struct lex *l, size_t i, struct format_found *f)
 		const struct section *next = n < LINE_MAX_LEN ? section(p, n) : NULL;
 
 		idle++;
+		if (f->n_fig && n < LINE_MAX_LEN && memmem(p, n, "L M B E N C H", 13))
+			break; /* another summary */
 		if (next) {
 			s = next;
 			fields = 0;

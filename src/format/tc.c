@@ -207,7 +207,7 @@ static size_t tin_table(struct qdisc *q, size_t i)
 			break;
 		at = last = end;
 	}
-	return q->f->n_warn > cut ? q->l->n : last;
+	return last;
 }
 
 /* ---- the report ---- */
