@@ -19,7 +19,7 @@ static int64_t pull_fd(void *arg, char *dst, size_t cap)
 }
 
 struct call {
-	int fd;
+	struct format_gunzip *text;
 	int (*found)(void *arg, const struct format_found *f);
 	int (*skipped)(void *arg, const struct format_skip *s);
 	void *arg;
@@ -27,7 +27,7 @@ struct call {
 
 static int64_t pull(void *arg, char *dst, size_t cap)
 {
-	return pull_fd(&((struct call *)arg)->fd, dst, cap);
+	return format_gunzip_pull(((struct call *)arg)->text, dst, cap);
 }
 
 static int found(void *arg, const struct format_found *f)
@@ -49,18 +49,25 @@ int cmd_read_file(const char *path, int (*on_found)(void *arg, const struct form
 		  struct format_read_sum *sum, struct weir_err *e)
 {
 	bool in = !strcmp(path, "-");
-	struct call c = {STDIN_FILENO, on_found, on_skipped, arg};
+	int fd = STDIN_FILENO;
+	struct call c = {format_gunzip_new(pull_fd, &fd), on_found, on_skipped, arg};
 	struct format_reading r = {pull, found, skipped, &c};
 	struct weir_err inner = {0};
 	int rc;
 
+	if (!c.text)
+		return err_os(e, ENOMEM, "%s", path);
 	if (!in)
-		c.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (c.fd < 0)
-		return err_os(e, errno, "%s", path);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0) {
+		rc = err_os(e, errno, "%s", path);
+		format_gunzip_free(c.text);
+		return rc;
+	}
 	rc = format_read_text(&r, sum, &inner);
+	format_gunzip_free(c.text);
 	if (!in)
-		close(c.fd);
+		close(fd);
 	if (rc < 0)
 		return err_os(e, -rc, "reading %s", path);
 	return 0;

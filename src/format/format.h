@@ -158,6 +158,16 @@ void format_found_text(const struct format_found *f, struct buf *b, bool interva
 /* Lines "kind,line,from,to,metric,stat,dims,value,unit,state,provenance". */
 void format_found_csv(const struct format_found *f, struct buf *b, bool head);
 
+/*
+ * gunzip.c: a text that may be gzipped, as one to pull. -EFBIG over 64 MiB in, 256 MiB out or a ratio
+ * of 100; -EILSEQ when it is damaged; -ENOTSUP where zlib was not there.
+ */
+struct format_gunzip;
+struct format_gunzip *format_gunzip_new(int64_t (*pull)(void *arg, char *dst, size_t cap),
+					void *arg);
+int64_t format_gunzip_pull(void *arg, char *dst, size_t cap);
+void format_gunzip_free(struct format_gunzip *g);
+
 /* A report of Wi-Fi as a table with advice; false when it is of something else. */
 bool format_found_wifi(const struct format_found *f, const struct format_opts *o, struct buf *b);
 
