@@ -76,7 +76,7 @@ static const struct {
 	{"938 Mbits/sec x", "# %R", 2, {938, 1e6}},
 	{"160 KBytes/sec x", "# %R", 2, {160, 8192}},
 	{"7 apples x", "# %R", 0, {0}},
-	{"a c x", "a ( b # ) c", 2, {NAN}},
+	{"a c x", "a ( b # ) c", 2, {UNSET}},
 	{"a b 4 c x", "a ( b # ) c", 4, {4}},
 	{"( 0.57 % ) x", "\\( # \\% \\)", 4, {0.57}},
 	{"5.924e+06 x", "#", 1, {5.924e6}},
@@ -176,7 +176,7 @@ static void blocks_do_not_show(void **state)
 
 static double member(const struct js *end, const char *object, const char *key)
 {
-	double v = NAN;
+	double v = UNSET;
 
 	js_f64(js_get(js_get(end, object), key), &v);
 	return v;
@@ -215,7 +215,7 @@ static void check_recording(const char *path)
 	struct js_doc *doc;
 	const struct js *end, *start;
 	int64_t reverse = 0;
-	struct sums s = {.sent = NAN, .got = NAN};
+	struct sums s = {.sent = UNSET, .got = UNSET};
 	struct format_reading r = {.found = take_sums, .arg = &s};
 	double sent, got;
 
