@@ -11,6 +11,7 @@
 
 #include "format/reader.h"
 
+#define FIRST    ((size_t)1 << 16) /* most texts are mails */
 #define BLOCK    ((size_t)1 << 20)
 #define LARGEST  ((size_t)64 << 20) /* a longer report is skipped */
 #define LOOK     96                 /* tokens that a sniff may look at */
@@ -174,7 +175,7 @@ static bool marked(struct reading *g, uint64_t mark)
 {
 	size_t i = mark & (MARKS - 1);
 
-	if (!g->marks)
+	if (!g->marks && mark)
 		g->marks = calloc(MARKS, sizeof(*g->marks));
 	if (!g->marks || !mark)
 		return false;
@@ -339,7 +340,7 @@ static int advance(struct reading *g, size_t at, size_t seen)
 	g->len -= at;
 	memmove(g->raw, g->raw + at, g->len);
 	g->first = false;
-	g->want = g->want > BLOCK && g->len < BLOCK ? BLOCK : g->want;
+	g->want = g->want < BLOCK || g->len < BLOCK ? BLOCK : g->want;
 	return 0;
 }
 
@@ -371,7 +372,7 @@ static int all(struct reading *g)
 int format_read_text(const struct format_reading *r, struct format_read_sum *sum,
 		     struct weir_err *e)
 {
-	struct reading g = {.r = r, .want = BLOCK, .line = 1, .first = true};
+	struct reading g = {.r = r, .want = FIRST, .line = 1, .first = true};
 	int rc;
 
 	for (size_t i = 0; i < ARRAY_LEN(readers); i++)
