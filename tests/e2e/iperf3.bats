@@ -303,8 +303,9 @@ iperf3_bytes()
 
 iperf3_bytes_omit()
 {
-	iperf3_run down -n 20M -R -O 1 -b 400M
-	# iperf3 3.12 counts what warms up; the server must not.
+	# iperf3 3.12 counts what warms up, the server must not. The client may be over with its warm-up:
+	# then there is no figure to compare.
+	iperf3_run '' -n 20M -R -O 1 -b 400M
 	holds 'more than the count warmed up' '.intervals[0].sum | .omitted and .bytes > 25 * 1048576' client.json
 }
 @test "iperf3 -c to weir serve: -n -R -O" {
