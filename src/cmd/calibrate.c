@@ -108,8 +108,10 @@ static int find_floors(struct session *s, struct floors *l, struct weir_err *e)
 	int rc = whole < 2 ? too_few(whole, e) : choose_metrics(s, &l->metrics, e);
 
 	l->v = calloc(l->metrics.n + 1, sizeof(*l->v));
-	if (rc >= 0 && (!effects || !l->v))
-		rc = err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	if (!effects || !l->v) {
+		free(effects);
+		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	}
 	for (size_t i = 0; i < l->metrics.n && rc >= 0; i++) {
 		struct floor *f = &l->v[l->n];
 

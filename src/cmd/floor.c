@@ -69,7 +69,7 @@ static void take_floors(struct cmd_floors *l, const struct model_run *r)
 					.n = strtoul(tag_of(r, FLOOR_EFFECTS), NULL, 10),
 					.sessions = !strcmp(tag_of(r, FLOOR_SESSIONS), "yes"),
 					.when_ns = r->start_real_ns};
-		strcpy(f->metric, metric);
+		memcpy(f->metric, metric, strlen(metric) + 1);
 		l->n++;
 	}
 }

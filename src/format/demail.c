@@ -19,7 +19,7 @@ static void step(struct demail_layer *y, size_t in)
 
 	if (s && y->text.len - s->out == in - s->in)
 		return;
-	if (y->n == y->cap) {
+	if (!y->map || y->n == y->cap) {
 		size_t cap = y->cap ? 2 * y->cap : 64;
 		void *v = reallocarray(y->map, cap, sizeof(*y->map));
 
@@ -194,15 +194,18 @@ static void undo_quoted_printable(struct demail_layer *y, const char *s, size_t 
 		const char *p = memchr(s + i, '=', n - i);
 		size_t at = p ? (size_t)(p - s) : n, soft;
 
+		int high, low;
+
 		keep(y, s, i, at - i);
-		i = at;
 		if (!p)
 			break;
+		high = at + 2 < n ? hex(s[at + 1]) : -1;
+		low = at + 2 < n ? hex(s[at + 2]) : -1;
 		soft = soft_break(s, n, at);
 		if (soft && !(at && s[at - 1] == '=' && at > 1 && s[at - 2] == '=')) {
 			i = skip_marks(s, n, at + soft);
-		} else if (at + 2 < n && hex(s[at + 1]) >= 0 && hex(s[at + 2]) >= 0) {
-			char c = (char)(hex(s[at + 1]) << 4 | hex(s[at + 2]));
+		} else if (high >= 0 && low >= 0) {
+			char c = (char)(high << 4 | low);
 
 			put(y, at, &c, 1);
 			i = at + 3;

@@ -330,7 +330,7 @@ static void summary_rows(struct i3 *w, int dir)
 		summary_pair(w, any, NULL, NULL);
 		put_out_of_order(w, any);
 	}
-	if (i3_of_dir(w, dir) > 1) {
+	if (any && i3_of_dir(w, dir) > 1) {
 		struct i3_fig sent = i3_sum(w, dir, I3_SENT), got = i3_sum(w, dir, I3_RECEIVED);
 
 		summary_pair(w, any, &sent, &got);

@@ -51,7 +51,7 @@ static double power(double base, double k)
 {
 	double v = 1;
 
-	for (; k > 0; k--)
+	for (int i = (int)k; i > 0; i--)
 		v *= base;
 	return v;
 }
