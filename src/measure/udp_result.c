@@ -177,6 +177,9 @@ static void told_rows(struct model_run *run, uint32_t part, struct model_dims d,
 	}
 }
 
+#define UNREAD_S     0.1
+#define UNREAD_LEAST 16
+
 /* What the peer tells of the period alone. Before 3.14 iperf3 counts from the start and does not say
  * what it omitted: then this end's count at that moment serves, and no loss at all is none. */
 struct told {
@@ -184,17 +187,33 @@ struct told {
 	bool known;
 };
 
+/* An iperf3 receiver knows of none after the highest number that came. Of what this end sent beyond
+ * that, it may not have read the last tenth of a second before it stopped; more than that was lost. */
+static double tail_of(const struct measure_totals *mt, const struct measure_flow *f, size_t i,
+		      const struct proto_flow_result *r)
+{
+	const struct net_udp_sample *from = &mt->from->s[i].udp;
+	const struct net_udp_sample *end = mt->final ? &mt->final[i].udp : &mt->to->s[i].udp;
+	double tail = (double)end->sent - (double)r->packets, unread;
+
+	if (!f->sender || !r->udp)
+		return 0;
+	unread = mt->seconds > 0 ? (double)(end->sent - from->sent) / mt->seconds * UNREAD_S : 0;
+	return tail > (unread > UNREAD_LEAST ? unread : UNREAD_LEAST) ? tail : 0;
+}
+
 static struct told told_period(const struct measure_totals *mt, const struct measure_flow *f,
 			       size_t i, const struct proto_flow_result *r)
 {
 	const struct net_udp_sample *base = &mt->from->s[i].udp;
 	bool silent = mt->omitted && r->omitted_packets < 0;
 	int64_t packets = r->omitted_packets, lost = r->omitted_lost;
+	double tail = tail_of(mt, f, i, r);
 
 	if (silent)
 		packets = (int64_t)(f->sender ? base->sent : base->highest);
-	return (struct told){.packets = (double)(r->packets - (packets > 0 ? packets : 0)),
-			     .lost = (double)(r->lost - (lost > 0 ? lost : 0)),
+	return (struct told){.packets = (double)(r->packets - (packets > 0 ? packets : 0)) + tail,
+			     .lost = (double)(r->lost - (lost > 0 ? lost : 0)) + tail,
 			     .known = r->udp && (!silent || !r->lost) && packets <= r->packets};
 }
 

@@ -177,6 +177,7 @@ struct net_udp {
 	struct net_gaps *gaps, *errors;
 	int64_t last_ns, lead_ns, refusal_ns;
 	uint32_t burst_left, run, run_max, refusals;
+	uint32_t too_big; /* refusals in a row because of the size */
 	uint64_t bursts;
 	bool gso;
 

@@ -19,6 +19,7 @@
 #define LEAD_STEP_NS 250
 #define LEAD_MAX_NS  (80 * NSEC_PER_USEC)
 #define NAP_NS       (50 * NSEC_PER_USEC)
+#define TOO_BIG_MAX  4
 #define REFUSALS     3 /* ECONNREFUSED, over at least a second (security 4) */
 
 /* ---- preparation ---------------------------------------------------------------- */
@@ -190,6 +191,9 @@ static enum net_step failed(struct net_engine *en, struct net_flow *f, int code)
 		return refused(f, NET_STEP_BLOCKED);
 	if (u->gso && (code == EINVAL || code == EMSGSIZE || code == EIO))
 		return without_gso(f);
+	/* A router's word on the path's MTU comes as the next call's error; the kernel has learned. */
+	if (code == EMSGSIZE && u->too_big++ < TOO_BIG_MAX)
+		return NET_STEP_MORE;
 	if (code == ECONNREFUSED)
 		return gone(en, f);
 	if (code == ENOBUFS || code == EHOSTUNREACH || code == ENETUNREACH) {
@@ -238,6 +242,7 @@ static void sent(struct net_engine *en, struct net_flow *f, uint32_t n)
 
 	note_gap(f, n, clk_mono_ns());
 	u->sent += n;
+	u->too_big = 0;
 	f->pending -= n;
 	if (f->paced)
 		u->burst_left -= n;

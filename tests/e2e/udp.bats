@@ -305,6 +305,24 @@ accounts()
 	lab --no-serve accounts --udp-counters-64bit --no-offload
 }
 
+# iperf3's server knows of no number after the last that came.
+tail_lost()
+{
+	iperf3_server
+	relay drop=126-250
+	through_relay --proto iperf3 -t 1 -b 2M -l 1000
+	holds 'what came' 'total("up"; "receiver"; "udp.datagrams") | . >= 124 and . <= 126'
+	holds 'lost' 'total("up"; "receiver"; "udp.lost") + total("up"; "receiver"; "udp.datagrams") ==
+		total("up"; "sender"; "udp.datagrams")'
+	holds 'share' 'total("up"; "receiver"; "udp.loss") > 0.4'
+	holds 'who lost them' '.limited_code == "udp-path"'
+}
+@test "what is lost at the end is lost with an iperf3 server too" {
+	need python3 iperf3
+	export RELAY=$BATS_TEST_DIRNAME/udp_relay.py
+	lab --no-serve tail_lost
+}
+
 searches()
 {
 	server
