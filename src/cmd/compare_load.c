@@ -138,6 +138,9 @@ static int set_order(const struct compare_cfg *c, struct compare_set *set, struc
 	int64_t *places[2];
 	size_t used[2] = {0};
 
+	if (!c->values)
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "--order goes with --values: runs have their own times");
 	if (set->n != 2)
 		return err_set(e, WEIR_USAGE, EINVAL, "--order is for two sides");
 	for (int k = 0; k < 2; k++) {

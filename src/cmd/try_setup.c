@@ -233,6 +233,8 @@ static void make_plan(struct session *s)
 	jw_u64(&w, "each", try_each(&s->design));
 	jw_bool(&w, "by_hand", s->by_hand);
 	jw_bool(&w, "auto", s->automatic);
+	if (s->o->on)
+		jw_str(&w, "on", s->o->on);
 	jw_end_obj(&w);
 }
 
@@ -291,6 +293,20 @@ static int read_command(struct session *s, const struct js *list, struct weir_er
 	return 0;
 }
 
+/* Commands of another box must not run here, nor the other way round. */
+static int check_place(const struct session *s, const char *stored, struct weir_err *e)
+{
+	const char *now = s->o->on;
+
+	if ((!now && !stored) || (now && stored && !strcmp(now, stored)))
+		return 0;
+	if (!stored)
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "--on: the experiment's commands ran on this host");
+	return err_set(e, WEIR_USAGE, EINVAL,
+		       "the experiment's commands ran elsewhere: say --on %.80s", stored);
+}
+
 static int read_plan(struct session *s, const char *text, struct weir_err *e)
 {
 	int64_t blocks = 0, group = 0, each = 1;
@@ -309,7 +325,8 @@ static int read_plan(struct session *s, const char *text, struct weir_err *e)
 	s->design.each = (size_t)each;
 	s->design.blocks = (size_t)blocks;
 	s->group = (size_t)group;
-	return read_command(s, js_get(v, "command"), e);
+	rc = check_place(s, js_str(js_get(v, "on"), NULL), e);
+	return rc < 0 ? rc : read_command(s, js_get(v, "command"), e);
 }
 
 /* The words after --, if any, are the same as then; what varies is told again or harmless. */

@@ -8,6 +8,7 @@
 #include "model/priv.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RUNS_MIN     4
@@ -18,6 +19,7 @@
 #define EQUAL_ALPHA  0.05
 #define DRIFT_SAID   0.05 /* a note */
 #define DRIFT_GATE   0.01 /* no verdict: a veto must not hit one clean experiment in twenty */
+#define LEANS        0.5  /* of the pairs, more often first than second */
 #define CONF         0.95
 #define CONF_SEQUENT 0.965
 
@@ -126,6 +128,42 @@ static uint64_t drift(const struct model_side *a, const struct model_side *b)
 	if (trend_p(&both) < DRIFT_GATE)
 		return MODEL_R(REASON_DRIFT);
 	return trend_p(&both) < DRIFT_SAID ? MODEL_R(REASON_SOME_DRIFT) : found;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int64_t *sorted_places(const struct model_side *s)
+{
+	int64_t *v = calloc(s->n + 1, sizeof(*v));
+
+	for (size_t i = 0; v && i < s->n; i++)
+		v[i] = s->order[i];
+	if (v)
+		qsort(v, s->n, sizeof(*v), by_place);
+	return v;
+}
+
+/* Pairs in which one side goes first almost always, such as A B A B: a drift is a difference of
+ * each of them. Where either goes first about as often it cancels. */
+static bool leans(const struct model_side *a, const struct model_side *b)
+{
+	int64_t *x, *y, later = 0;
+	size_t n = a->n;
+
+	if (!a->order || !b->order || a->n != b->n)
+		return false;
+	x = sorted_places(a);
+	y = sorted_places(b);
+	for (size_t i = 0; x && y && i < n; i++)
+		later += (y[i] > x[i]) - (y[i] < x[i]);
+	free(x);
+	free(y);
+	return !x || !y || fabs((double)later) > LEANS * (double)n;
 }
 
 /* ---- qualifiers ---- */
@@ -327,7 +365,7 @@ static void judge_effect(const struct model_judge_cfg *cfg, const struct model_s
 	}
 	set_effect(j, &f);
 	j->reasons |= of_the_effect(j, &f);
-	if (f.design == DESIGN_UNORDERED)
+	if (f.design == DESIGN_UNORDERED || leans(a, b))
 		j->reasons |= drift(a, b);
 	j->eq = with_floor(cfg, &f.t);
 	j->p_eq = model_tost_p(&j->eq, log1p(j->margin));

@@ -92,6 +92,27 @@ static void test_drift(void **state)
 	assert_true(has(&j, REASON_DRIFT));
 }
 
+/* A B A B: a drift is a difference of each pair. Without one the pairs are as good as others. */
+static void test_drift_of_pairs_that_lean(void **state)
+{
+	(void)state;
+	static const double drifts[] = {0, 0.01};
+	for (size_t i = 0; i < 2; i++) {
+		struct exp e;
+		make(&e, 12, 0.03, 0.003, drifts[i]);
+		for (size_t k = 0; k < 12; k++) {
+			int64_t was = e.at_b[k];
+			e.at_a[k] = (int64_t)(2 * k);
+			e.at_b[k] = (int64_t)(2 * k + 1);
+			e.a[k] *= exp(drifts[i] * (double)(was == e.at_a[k] ? -1 : 0));
+			e.b[k] *= exp(drifts[i] * (double)(e.at_b[k] - was));
+		}
+		struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+		assert_int_equal(j.outcome, i ? VERDICT_NONE : VERDICT_BETTER);
+		assert_int_equal(has(&j, REASON_DRIFT), i);
+	}
+}
+
 /* One after the other is an order too, but no block of it holds both sides. */
 static void test_one_after_the_other(void **state)
 {
@@ -502,6 +523,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outcomes),
 		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_drift_of_pairs_that_lean),
 		cmocka_unit_test(test_one_after_the_other),
 		cmocka_unit_test(test_designs),
 		cmocka_unit_test(test_boots),
