@@ -226,14 +226,16 @@ static void drain_pair(int fd, const struct net_dgram *pair, struct back *b)
 	uint8_t p[PROTO_HELLO_MAX + 1];
 	struct proto_hello h;
 	struct net_dgram d;
-	ssize_t n;
+	ssize_t n = 0;
 
-	while ((n = net_udp_recv(fd, p, sizeof(p), &d)) != -EAGAIN) {
+	/* Its peer may send on and on. */
+	for (int k = 0; k < BACK_MAX && n != -EAGAIN; k++) {
+		n = net_udp_recv(fd, p, sizeof(p), &d);
 		if (n > 0 && (size_t)n < sizeof(p) && !same_sender(&d.from, &pair->from) &&
 		    proto_hello_read(p, (size_t)n, &h)) {
 			d.to = pair->to; /* the socket is bound to it */
 			back_put(b, &d, p, (size_t)n);
-		} else if (n < 0) {
+		} else if (n < 0 && n != -EAGAIN) {
 			return;
 		}
 	}

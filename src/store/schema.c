@@ -60,7 +60,7 @@ struct identity {
 	int64_t app_id, version, objects, odd;
 };
 
-static int get_identity(struct sql *q, struct identity *id, struct weir_err *e)
+static int read_identity(struct sql *q, struct identity *id, struct weir_err *e)
 {
 	int rc = store_sql_int(q, "PRAGMA application_id", NULL, 0, &id->app_id, e);
 
@@ -76,6 +76,14 @@ static int get_identity(struct sql *q, struct identity *id, struct weir_err *e)
 				   " ('table','index') OR sql LIKE 'CREATE VIRTUAL%'",
 				   NULL, 0, &id->odd, e);
 	return rc < 0 ? rc : 0;
+}
+
+/* All of it at one moment: another weir may be making the tables. */
+static int get_identity(struct sql *q, struct identity *id, struct weir_err *e)
+{
+	int rc = store_sql_exec(q, "BEGIN", e);
+
+	return rc < 0 ? rc : store_sql_finish(q, read_identity(q, id, e), e);
 }
 
 static bool is_blank(const struct identity *id)

@@ -13,15 +13,18 @@ static int write_runs(const char *path, unsigned writer)
 {
 	struct store_cfg cfg = {.path = path, .mode = STORE_WRITE};
 	struct store *s = NULL;
-	int rc = store_open(&cfg, &s, NULL);
+	struct weir_err e = {0};
+	int rc = store_open(&cfg, &s, &e);
 	for (unsigned i = 0; i < RUNS && rc >= 0; i++) {
 		struct model_run *r = small_run(0x1000 * (writer + 1) + i);
 		struct sink *k = store_sink(s);
 		model_replay(r, k);
-		rc = k->close(k, NULL);
+		rc = k->close(k, &e);
 		model_run_free(r);
 	}
 	store_close(s);
+	if (rc < 0)
+		print_error("writer %u: %d: %s\n", writer, rc, e.msg);
 	return rc < 0;
 }
 
