@@ -5,8 +5,9 @@
 fake_iperf3.py server PORT STEP,... HOW,... | client HOST PORT STEP,... HOW,...
 
 A process for every STEP and HOW; servers listen on ports that count up from PORT and print
-"PORT STEP HOW". HOW: close (FIN), reset (RST) or hang (until killed). STEP is one of the names that
-the two functions below yield, or "none" for the whole dialogue.
+"PORT STEP HOW"; a client prints "STEP HOW" when it stops. HOW: close (FIN), reset (RST) or hang
+(until killed). STEP is one of the names that the two functions below yield, or "none" for the whole
+dialogue.
 """
 import ctypes
 import itertools
@@ -150,8 +151,6 @@ def client(end, stop_at, host, port):
     end.state(DONE)
 
 
-
-
 def stop(end, how):
     if how == "hang":
         time.sleep(3600)
@@ -172,6 +171,8 @@ def play(role, stop_at, how, where):
                 sys.exit("no step " + stop_at)
     except (EOFError, ConnectionError):
         pass
+    if role is client:
+        print(stop_at, how, flush=True)
     stop(end, how)
 
 

@@ -80,23 +80,34 @@ static void ipv6_too(void **state)
 	answers_come_from_where_they_were_asked("::1", AF_INET6);
 }
 
-static void reuseaddr_takes_no_port_of_ours(void **state)
+/* Whether the port of a listener is free for another once that is closed: others run beside us. */
+static bool one_port_for_one(void)
 {
 	struct net_sock_opts o = {.bind_host = "127.0.0.1"};
 	int listener = net_listen_udp(&o, 0, NULL), thief = socket(AF_INET, SOCK_DGRAM, 0), on = 1;
 	struct net_addr at = {.len = sizeof(at.ss)};
 	struct weir_err e = {0};
+	bool was_free;
 
-	(void)state;
 	assert_true(listener >= 0);
 	assert_int_equal(getsockname(listener, &at.sa, &at.len), 0);
 	assert_int_equal(setsockopt(thief, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
 	assert_int_equal(bind(thief, &at.sa, at.len), -1);
 	assert_int_equal(errno, EADDRINUSE);
 	close(listener);
-	assert_int_equal(bind(thief, &at.sa, at.len), 0);
+	was_free = bind(thief, &at.sa, at.len) == 0;
 	assert_int_equal(net_listen_udp(&o, net_addr_port(&at), &e), -EADDRINUSE);
 	close(thief);
+	return was_free;
+}
+
+static void reuseaddr_takes_no_port_of_ours(void **state)
+{
+	int tries = 10;
+
+	(void)state;
+	while (!one_port_for_one())
+		assert_int_not_equal(--tries, 0);
 }
 
 /* ---- what a new socket swallows ---------------------------------------------------- */
