@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "ui/ui.h"
 
 #define ID_SHOWN 8
+#define GAP      2 /* blanks between columns */
 
 struct list_cfg {
 	char *kind, *host, *since, *until;
@@ -235,11 +238,36 @@ static void measure_cells(const struct rows *l, size_t width[COLS])
 	buf_fini(&b);
 }
 
-static void pad(struct buf *b, size_t from, size_t width)
+/* On a terminal the result gives way, then the tags: one run is one line. */
+static void fit(size_t width[COLS], size_t room)
 {
-	size_t w = width_of(b->data + from, b->len - from);
+	static const struct {
+		int col;
+		size_t least;
+	} gives[] = {{COL_LINE, 24}, {COL_TAGS, 8}, {COL_PEER, 12}};
+	size_t all = 0;
 
-	buf_repeat(b, ' ', (width > w ? width - w : 0) + 2);
+	for (int c = 0; c < COLS; c++)
+		all += width[c] + (c ? GAP : 0);
+	for (size_t i = 0; i < ARRAY_LEN(gives) && all > room; i++) {
+		size_t *w = &width[gives[i].col], least = gives[i].least, over = all - room;
+		size_t less = *w <= least ? 0 : over < *w - least ? over : *w - least;
+
+		*w -= less;
+		all -= less;
+	}
+}
+
+/* The cell that begins at `from`, as wide as its column. */
+static void end_cell(struct buf *b, size_t from, size_t width)
+{
+	size_t w = width_of(b->data + from, b->len - from), cut = w > width ? w - width + 2 : 0;
+
+	while (cut && b->len > from)
+		cut -= (b->data[--b->len] & 0xc0) != 0x80;
+	if (w > width)
+		buf_puts(b, "..");
+	buf_repeat(b, ' ', (width > w ? width - w : 0) + GAP);
 }
 
 /* No blanks at a line's end. */
@@ -250,15 +278,16 @@ static void end_line(struct buf *b)
 	buf_putc(b, '\n');
 }
 
-static void put_table(struct buf *b, const struct rows *l)
+static void put_table(struct buf *b, const struct rows *l, size_t room)
 {
 	size_t width[COLS], from;
 
 	measure_cells(l, width);
+	fit(width, room);
 	for (int c = 0; c < COLS; c++) {
 		from = b->len;
 		buf_puts(b, heads[c]);
-		pad(b, from, width[c]);
+		end_cell(b, from, width[c]);
 	}
 	end_line(b);
 	for (size_t i = 0; i < l->n && !b->failed; i++) {
@@ -267,7 +296,7 @@ static void put_table(struct buf *b, const struct rows *l)
 			make_cell(b, &l->v[i], c);
 			if (b->failed)
 				return;
-			pad(b, from, width[c]);
+			end_cell(b, from, width[c]);
 		}
 		end_line(b);
 	}
@@ -346,7 +375,9 @@ static int print_rows(const struct list_cfg *c, struct store *s, struct rows *l)
 	if (c->json)
 		put_json(&b, &shown);
 	else if (shown.n)
-		put_table(&b, &shown);
+		put_table(&b, &shown,
+			  cmd_terminal(STDOUT_FILENO) ? (size_t)ui_columns(STDOUT_FILENO)
+						      : SIZE_MAX);
 	ok = cmd_flush(&b);
 	buf_fini(&b);
 	say_rest(c, &shown, more, !s);

@@ -204,16 +204,6 @@ static int check_forms(const struct run_cfg *c, struct weir_err *e)
 	return 0;
 }
 
-static struct format_opts format_opts_of(const struct run_cfg *c)
-{
-	return (struct format_opts){.colour = cmd_colour(STDOUT_FILENO),
-				    .unicode = cmd_unicode(),
-				    .quiet = c->quiet,
-				    .intervals = true,
-				    .live_rows = true,
-				    .width = ui_columns(STDOUT_FILENO)};
-}
-
 /* ---- assertions ----------------------------------------------------------------------- */
 
 enum assert_op { ASSERT_GE, ASSERT_LE, ASSERT_GT, ASSERT_LT };
@@ -459,6 +449,17 @@ static void open_store(struct runner *r)
 	free(path);
 }
 
+static struct format_opts format_opts_of(const struct runner *r)
+{
+	return (struct format_opts){.colour = cmd_colour(STDOUT_FILENO),
+				    .unicode = cmd_unicode(),
+				    .quiet = r->c->quiet,
+				    .intervals = true,
+				    .live_rows = true,
+				    .goes_on = r->n_runs > 0,
+				    .width = ui_columns(STDOUT_FILENO)};
+}
+
 static bool shows_rows(const struct runner *r)
 {
 	return !strcmp(form_of(r->c), "text") && !r->c->quiet && r->c->repeat == 1;
@@ -467,7 +468,7 @@ static bool shows_rows(const struct runner *r)
 /* Output, store, progress: whatever of them is wanted. */
 static struct sink *make_sink(struct runner *r)
 {
-	struct format_opts fo = format_opts_of(r->c);
+	struct format_opts fo = format_opts_of(r);
 	const struct format *f = format_find(form_of(r->c));
 	bool lines = r->c->repeat > 1 && !strcmp(form_of(r->c), "text");
 	struct sink *sinks[3];
@@ -589,7 +590,7 @@ static int run_once(struct runner *r, struct weir_err *e)
 
 static void print_spread(struct runner *r)
 {
-	struct format_opts fo = format_opts_of(r->c);
+	struct format_opts fo = format_opts_of(r);
 	struct buf b = {0};
 
 	if (r->n_runs < 2 || strcmp(form_of(r->c), "text") != 0)

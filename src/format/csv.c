@@ -83,6 +83,8 @@ static void csv_begin(struct sink *s, const struct model_run *r)
 {
 	struct buf *b = ((struct format_sink *)s)->out;
 	(void)r;
+	if (((struct format_sink *)s)->o.goes_on)
+		return;
 	buf_puts(b, "row,run,kind,part,part_name,t0_s,t1_s");
 	for (int id = 0; id < DIM_MAX; id++)
 		buf_printf(b, ",%s", model_dim(id)->name);

@@ -16,6 +16,7 @@ struct format_opts {
 	bool quiet;                  /* only the result's headline */
 	bool intervals;              /* interval rows (live and in show) */
 	bool live_rows;              /* rows as they come; else a sparkline at the end */
+	bool goes_on;                /* CSV: an earlier run wrote the head */
 	int width;                   /* columns; 0 = 80 */
 	const char *const *row_dims; /* unused by most forms */
 };

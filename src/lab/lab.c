@@ -162,9 +162,11 @@ static int await_server(struct lab *l, struct weir_err *e)
 
 	while (!listening(l->far.holder, SERVE_PORT)) {
 		int status = sys_child_wait(&l->server, 0);
-		if (status >= 0)
-			return err_set(e, WEIR_OS, ECHILD, "the lab's server ended with status %d",
-				       status);
+		if (status >= 0) {
+			err_set(e, WEIR_OS, ECHILD, "the lab's server ended with status %d",
+				status);
+			return err_hint(e, "`weir serve` with the same arguments says why");
+		}
 		if (clk_mono_ns() > until)
 			return err_set(e, WEIR_OS, ETIMEDOUT,
 				       "the lab's server did not listen on port %d within %lld s",

@@ -51,6 +51,18 @@ weir()
 	[[ "$output" == *"($HOME/.local/state/weir/runs.db)"* ]]
 }
 
+@test "list keeps to a terminal's width" {
+	[ -n "$(type -P script)" ] || skip "script is not installed"
+	run script -qec "stty cols 70; '$WEIR' list" /dev/null
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 2 ]
+	for line in "${lines[@]}"; do
+		line=${line%$'\r'}
+		[ "${#line}" -le 70 ]
+	done
+	[[ "${lines[1]}" == *..* ]]
+}
+
 @test "list has a line a run, and filters" {
 	weir list
 	[ "$status" -eq 0 ]

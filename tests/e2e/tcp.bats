@@ -322,6 +322,9 @@ repeats()
 	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --repeat 3 --tag site=lab >text
 	is 'a line each' "$(grep -cE '^ +[123]  .*bit/s' text)" 3
 	has text 'goodput up' '3 of 3'
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.1 --repeat 2 --csv --no-store >both.csv
+	is 'heads of a CSV file' "$(grep -c ^row, both.csv)" 1
+	is 'runs of a CSV file' "$(cut -d, -f2 both.csv | sort -u | wc -l)" 3
 	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 --repeat 2 -J --no-store | jq -es '
 		length == 2 and .[0].experiment.id == .[1].experiment.id and
 		[.[].experiment.position] == [0, 1]' >/dev/null || fail 'no experiment of two'
