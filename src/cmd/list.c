@@ -244,7 +244,7 @@ static void fit(size_t width[COLS], size_t room)
 	static const struct {
 		int col;
 		size_t least;
-	} gives[] = {{COL_LINE, 24}, {COL_TAGS, 8}, {COL_PEER, 12}};
+	} gives[] = {{COL_LINE, 24}, {COL_TAGS, 4}, {COL_PEER, 8}, {COL_LINE, 8}};
 	size_t all = 0;
 
 	for (int c = 0; c < COLS; c++)

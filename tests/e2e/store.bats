@@ -53,12 +53,12 @@ weir()
 
 @test "list keeps to a terminal's width" {
 	[ -n "$(type -P script)" ] || skip "script is not installed"
-	run script -qec "stty cols 70; '$WEIR' list" /dev/null
+	run script -qec "stty cols 64; '$WEIR' list" /dev/null
 	[ "$status" -eq 0 ]
 	[ "${#lines[@]}" -eq 2 ]
 	for line in "${lines[@]}"; do
 		line=${line%$'\r'}
-		[ "${#line}" -le 70 ]
+		[ "${#line}" -le 64 ]
 	done
 	[[ "${lines[1]}" == *..* ]]
 }
