@@ -26,6 +26,8 @@ int net_sock_set(int fd, int level, int name, int value); /* 0 or -errno */
 int net_sock_get(int fd, int level, int name);            /* 0 when refused */
 int net_bind_dev(int fd, const char *dev, struct weir_err *e);
 int net_bind_addr(int fd, const struct net_addr *a, struct weir_err *e);
+/* The device, address and port that the options name, if they name any. */
+int net_bind_local(int fd, const struct net_sock_opts *o, int family, struct weir_err *e);
 struct net_addr net_any_addr(int family, uint16_t port);
 int net_apply_tos(int fd, uint8_t tos);
 int net_apply_pacing(int fd, uint64_t bps);

@@ -163,7 +163,7 @@ static int connect_failed(int code, const struct net_addr *to, struct weir_err *
 	return err_os(e, code, "cannot connect to %s", peer);
 }
 
-static int bind_local(int fd, const struct net_sock_opts *o, int family, struct weir_err *e)
+int net_bind_local(int fd, const struct net_sock_opts *o, int family, struct weir_err *e)
 {
 	struct net_addr a = net_any_addr(family, o->bind_port);
 	int rc = net_bind_dev(fd, o->bind_dev, e);
@@ -175,12 +175,17 @@ static int bind_local(int fd, const struct net_sock_opts *o, int family, struct 
 		if (rc < 0)
 			return rc;
 	}
+	return net_bind_addr(fd, &a, e);
+}
+
+/* A port that was named may be in TIME_WAIT of the last run; any other is found at connect. */
+static int bind_tcp(int fd, const struct net_sock_opts *o, int family, struct weir_err *e)
+{
 	if (o->bind_port)
-		net_sock_set(fd, SOL_SOCKET, SO_REUSEADDR,
-			     1); /* past a TIME_WAIT of the last run */
+		net_sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	else
 		net_sock_set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-	return net_bind_addr(fd, &a, e);
+	return net_bind_local(fd, o, family, e);
 }
 
 static int connect_within(int fd, const struct net_addr *to, int64_t timeout_ns)
@@ -205,7 +210,7 @@ int net_connect_tcp(const struct net_addr *to, const struct net_sock_opts *o,
 	if (fd < 0)
 		return err_os(e, errno, "cannot make a socket");
 	if (o)
-		rc = bind_local(fd, o, to->sa.sa_family, e);
+		rc = bind_tcp(fd, o, to->sa.sa_family, e);
 	if (rc == 0 && spec)
 		rc = net_tcp_apply(fd, spec, e);
 	if (rc == 0 && spec && spec->flow_label)

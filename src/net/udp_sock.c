@@ -136,21 +136,6 @@ static int connect_to(int fd, const struct net_addr *to, struct weir_err *e)
 	return err_os(e, code, "cannot send to %s", text);
 }
 
-static int bind_client(int fd, const struct net_sock_opts *o, int family, struct weir_err *e)
-{
-	struct net_addr a = net_any_addr(family, o->bind_port);
-	int rc = net_bind_dev(fd, o->bind_dev, e);
-
-	if (rc || (!o->bind_host && !o->bind_port))
-		return rc;
-	if (o->bind_host) {
-		rc = net_resolve(o->bind_host, o->bind_port, family, &a, 1, e);
-		if (rc < 0)
-			return rc;
-	}
-	return net_bind_addr(fd, &a, e);
-}
-
 int net_connect_udp(const struct net_addr *to, const struct net_sock_opts *o,
 		    const struct flow_spec *spec, struct weir_err *e)
 {
@@ -160,7 +145,7 @@ int net_connect_udp(const struct net_addr *to, const struct net_sock_opts *o,
 	if (fd < 0)
 		return fd;
 	if (o)
-		rc = bind_client(fd, o, to->sa.sa_family, e);
+		rc = net_bind_local(fd, o, to->sa.sa_family, e);
 	if (rc == 0 && spec)
 		rc = net_udp_apply(fd, spec, e);
 	if (rc == 0 && spec && spec->flow_label)

@@ -152,15 +152,23 @@ int sys_link_add_veth(struct sys_nl *nl, const char *name, const char *peer, int
 				  : ret;
 }
 
+static struct ifinfomsg *change_link(struct nl_req *r, int index)
+{
+	struct ifinfomsg *ifi = nl_req(r, RTM_NEWLINK, 0, sizeof(*ifi));
+
+	ifi->ifi_index = index;
+	return ifi;
+}
+
 int sys_link_set_up(struct sys_nl *nl, const char *name, struct weir_err *e)
 {
 	struct nl_req r;
+	struct ifinfomsg *ifi;
 	int index = nl_index(nl, name, e);
 
 	if (index < 0)
 		return index;
-	struct ifinfomsg *ifi = nl_req(&r, RTM_NEWLINK, 0, sizeof(*ifi));
-	ifi->ifi_index = index;
+	ifi = change_link(&r, index);
 	ifi->ifi_flags = ifi->ifi_change = IFF_UP;
 	return nl_talk(nl, &r, NULL, NULL, "setting an interface up", e);
 }
@@ -172,8 +180,7 @@ int sys_link_set_mtu(struct sys_nl *nl, const char *name, int mtu, struct weir_e
 
 	if (index < 0)
 		return index;
-	struct ifinfomsg *ifi = nl_req(&r, RTM_NEWLINK, 0, sizeof(*ifi));
-	ifi->ifi_index = index;
+	change_link(&r, index);
 	nl_put_u32(&r, IFLA_MTU, (uint32_t)mtu);
 	return nl_talk(nl, &r, NULL, NULL, "setting an MTU", e);
 }
