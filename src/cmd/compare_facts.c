@@ -14,7 +14,7 @@
 static const char *const essential[] = {"reverse", "bidir",  "each-way", "parallel", "length",
 					"bytes",   "blocks", "bitrate",  NULL};
 /* What differs from run to run by itself. */
-static const char *const changing[] = {"title", "cport", "boot", NULL};
+static const char *const changing[] = {"title", "cport", "boot", "steal_since_boot", NULL};
 
 static bool among(const char *const *list, const char *word)
 {
@@ -27,24 +27,34 @@ static bool among(const char *const *list, const char *word)
 
 /* Values of one name on one side: the first, and whether all are it. */
 struct fact {
-	char name[96];
+	char name[128];
 	char value[2][SAFE_MAX + 1];
 	size_t seen[2];
 	bool one[2];
+	size_t in; /* the object that it is in: its index + 1; 0 = none that is known to be whole */
 };
 struct facts {
 	struct fact *v;
 	size_t n;
 };
 
+/* Its index + 1; 0 = not there. */
+static size_t place_of(const struct facts *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (!strncmp(l->v[i].name, name, sizeof(l->v[i].name) - 1))
+			return i + 1;
+	}
+	return 0;
+}
+
 static struct fact *fact_of(struct facts *l, const char *name)
 {
+	size_t at = place_of(l, name);
 	struct fact *v;
 
-	for (size_t i = 0; i < l->n; i++) {
-		if (!strcmp(l->v[i].name, name))
-			return &l->v[i];
-	}
+	if (at)
+		return &l->v[at - 1];
 	v = reallocarray(l->v, l->n + 1, sizeof(*v));
 	if (!v)
 		return NULL;
@@ -69,29 +79,49 @@ static void note(struct facts *l, int side, const char *name, const char *value)
 	f->seen[side]++;
 }
 
-/* The members of a flat object; what is nested is compared as text. */
-static void note_object(struct facts *l, int side, const char *prefix, const char *json)
+#define DEPTH_MAX 6
+
+/* The members of an object, those of nested ones under its name. What is null is not known. */
+static void note_members(struct facts *l, int side, const char *prefix, const struct js *obj,
+			 size_t in, int depth)
 {
-	struct js_doc *d;
 	const struct js *v;
 	const char *key;
 	void *it = NULL;
 
-	if (!json || js_parse(json, strlen(json), &js_limits_file, &d, NULL) < 0)
-		return;
-	while (js_each(js_root(d), &it, &key, &v)) {
+	while (js_each(obj, &it, &key, &v)) {
 		struct buf name = {0}, text = {0};
+		bool nested = js_type(v) == JS_OBJ && depth < DEPTH_MAX;
+		size_t at;
 
 		buf_printf(&name, "%s.%s", prefix, key);
-		if (js_str(v, NULL))
+		if (nested)
+			buf_puts(&text, "(present)");
+		else if (js_str(v, NULL))
 			buf_puts(&text, js_str(v, NULL));
 		else
 			js_dump(v, &text);
-		if (!among(changing, key) && !name.failed && !text.failed && name.data)
-			note(l, side, name.data, text.data ? text.data : "");
+		if (js_type(v) == JS_NULL || among(changing, key) || name.failed || text.failed)
+			goto next;
+		note(l, side, name.data, text.data ? text.data : "");
+		at = place_of(l, name.data);
+		if (at)
+			l->v[at - 1].in = in;
+		if (nested)
+			note_members(l, side, name.data, v, at, depth + 1);
+	next:
 		buf_fini(&name);
 		buf_fini(&text);
 	}
+}
+
+static void note_object(struct facts *l, int side, const char *prefix, const char *json)
+{
+	struct js_doc *d;
+
+	if (!json || js_parse(json, strlen(json), &js_limits_file, &d, NULL) < 0)
+		return;
+	note_members(l, side, prefix, js_root(d), 0, 0);
 	js_free(d);
 }
 
@@ -150,22 +180,44 @@ static bool is_plain_tag(const struct compare_side *a, const struct compare_side
 	return among(own, name + 4) || (is_asked_for(a, name + 4) && is_asked_for(b, name + 4));
 }
 
-/* "kernel" declares near.kernel, far.kernel and tag.kernel. */
+/* name is what, or something of it ("sysctl" has "sysctl.net.core.rmem_max"). */
+static bool is_of(const char *name, const char *what)
+{
+	size_t n = strlen(what);
+
+	return !strncmp(name, what, n) && (!name[n] || name[n] == '.');
+}
+
+/* "kernel" declares near.kernel, far.kernel and tag.kernel; "sysctl" all of near.sysctl;
+ * "net.core.rmem_max" that one of near and far. */
 static bool is_declared(const struct compare_cfg *c, const char *name)
 {
 	const char *dot = strchr(name, '.');
 
 	for (size_t i = 0; i < c->varied.n; i++) {
-		if (!strcmp(c->varied.v[i], name) || (dot && !strcmp(c->varied.v[i], dot + 1)))
+		const char *what = c->varied.v[i];
+		size_t n = strlen(what), len = strlen(name);
+
+		if (is_of(name, what) || (dot && is_of(dot + 1, what)) ||
+		    (n < len && name[len - n - 1] == '.' && !strcmp(name + len - n, what)))
 			return true;
 	}
 	return false;
 }
 
-/* A default is left out of a request, so absence counts there; of a fact it says nothing. */
-static bool differs(const struct fact *f, const size_t runs[2])
+/* All that its object has was looked at, in every run of both sides. */
+static bool is_whole(const struct facts *l, const struct fact *f, const size_t runs[2])
 {
-	bool request = !strncmp(f->name, "request.", 8);
+	const struct fact *in = f->in ? &l->v[f->in - 1] : NULL;
+
+	return in && in->seen[0] == runs[0] && in->seen[1] == runs[1];
+}
+
+/* A default is left out of a request, so absence counts there, and in an object that both sides
+ * have; of any other fact it says nothing. */
+static bool differs(const struct facts *l, const struct fact *f, const size_t runs[2])
+{
+	bool request = !strncmp(f->name, "request.", 8) || is_whole(l, f, runs);
 
 	for (int side = 0; side < 2; side++) {
 		if (f->seen[side] && f->seen[side] != runs[side])
@@ -186,6 +238,12 @@ static bool is_essential(const char *name)
 	return !strncmp(name, "request.", 8) && among(essential, name + 8);
 }
 
+static const char *absent(const struct fact *f)
+{
+	return !strncmp(f->name, "request.", 8) || strstr(f->name, ".sysctl.") ? "(default)"
+									       : "(absent)";
+}
+
 size_t compare_differences(const struct compare_cfg *c, const struct compare_side *a,
 			   const struct compare_side *b, struct buf *out, uint64_t *gate)
 {
@@ -199,11 +257,11 @@ size_t compare_differences(const struct compare_cfg *c, const struct compare_sid
 	for (size_t i = 0; i < l.n; i++) {
 		const struct fact *f = &l.v[i];
 
-		if (!differs(f, runs) || is_declared(c, f->name) || is_plain_tag(a, b, f->name))
+		if (!differs(&l, f, runs) || is_declared(c, f->name) || is_plain_tag(a, b, f->name))
 			continue;
 		buf_printf(out, "%s%s: %s | %s", found++ ? "\n" : "", f->name,
-			   f->seen[0] ? f->value[0] : "(default)",
-			   f->seen[1] ? f->value[1] : "(default)");
+			   f->seen[0] ? f->value[0] : absent(f),
+			   f->seen[1] ? f->value[1] : absent(f));
 		if (gate && is_essential(f->name))
 			*gate |= MODEL_R(REASON_REQUEST);
 	}

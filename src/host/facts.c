@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "host/host.h"
+#include "host/priv.h"
 
 #define CPUINFO_MAX (64 << 10)
 #define TEXT_MAX    128
@@ -94,32 +94,95 @@ static void put_iface(struct jw *w, const char *iface)
 	sys_nl_close(nl);
 }
 
-void host_facts(struct buf *b, const char *iface)
+static void put_few(struct jw *w, const char *iface)
 {
-	struct jw w = jw_init(b);
 	struct utsname u;
 	struct sysinfo si;
 	char cc[TEXT_MAX];
 
-	jw_obj(&w, NULL);
 	if (uname(&u) == 0) {
-		put_text(&w, "host", u.nodename);
-		put_text(&w, "kernel", u.release);
-		put_text(&w, "machine", u.machine);
+		put_text(w, "host", u.nodename);
+		put_text(w, "kernel", u.release);
+		put_text(w, "machine", u.machine);
 	}
-	put_attr(&w, "boot", "/proc/sys/kernel/random/boot_id");
-	put_cpu(&w);
-	jw_i64(&w, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	put_attr(w, "boot", "/proc/sys/kernel/random/boot_id");
+	put_cpu(w);
+	jw_i64(w, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
 	if (sysinfo(&si) == 0)
-		jw_u64(&w, "memory_bytes", (uint64_t)si.totalram * si.mem_unit);
-	put_virt(&w);
-	put_attr(&w, "clocksource",
+		jw_u64(w, "memory_bytes", (uint64_t)si.totalram * si.mem_unit);
+	put_virt(w);
+	put_attr(w, "clocksource",
 		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	if (sys_sysctl_get("net.ipv4.tcp_congestion_control", cc, sizeof(cc)) > 0)
-		put_text(&w, "congestion_control", cc);
+		put_text(w, "congestion_control", cc);
 	if (iface)
-		put_iface(&w, iface);
+		put_iface(w, iface);
+}
+
+void host_facts(struct buf *b, const char *iface)
+{
+	struct jw w = jw_init(b);
+
+	jw_obj(&w, NULL);
+	put_few(&w, iface);
 	jw_end_obj(&w);
+}
+
+/* Of a copy of another machine's files. */
+static void put_few_copied(struct jw *w, const struct host_root *r)
+{
+	host_put_file(w, r, "host", "/proc/sys/kernel/hostname");
+	host_put_file(w, r, "kernel", "/proc/sys/kernel/osrelease");
+	host_put_file(w, r, "boot", "/proc/sys/kernel/random/boot_id");
+	host_put_file(w, r, "product", "/sys/class/dmi/id/product_name");
+	host_put_file(w, r, "clocksource",
+		      "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+}
+
+/* The name that a distribution has for itself. */
+static void put_distribution(struct jw *w, const struct host_root *r)
+{
+	static const char *const keys[] = {"PRETTY_NAME=", "OPENWRT_RELEASE="};
+	char text[4096], name[TEXT_MAX] = "";
+
+	host_read(r, text, sizeof(text), "/etc/os-release");
+	for (size_t i = 0; i < ARRAY_LEN(keys) && !name[0]; i++) {
+		const char *p = strstr(text, keys[i]);
+
+		if (!p || (p > text && p[-1] != '\n'))
+			continue;
+		p += strlen(keys[i]);
+		p += *p == '"';
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, "\"\n"), p);
+	}
+	host_put(w, "distribution", name);
+}
+
+int host_facts_whole(struct buf *b, const char *root, const char *iface, struct weir_err *e)
+{
+	struct jw w = jw_init(b);
+	struct host_root r;
+	int rc = host_root_open(root, &r, e);
+
+	if (rc < 0)
+		return rc;
+	jw_obj(&w, NULL);
+	if (root)
+		put_few_copied(&w, &r);
+	else
+		put_few(&w, iface);
+	put_distribution(&w, &r);
+	host_facts_boot(&w, &r);
+	host_facts_cpu(&w, &r);
+	host_facts_memory(&w, &r);
+	host_facts_ifaces(&w, &r, iface);
+	host_facts_sysctl(&w, &r);
+	host_facts_modules(&w, &r);
+	host_facts_netfilter(&w, &r);
+	host_facts_services(&w, &r);
+	jw_end_obj(&w);
+	host_root_close(&r);
+	return b->failed ? err_set(e, WEIR_OS, ENOMEM, "out of memory") : 0;
 }
 
 /* An IPv4 address may come as IPv6 (::ffff:a.b.c.d). */

@@ -17,6 +17,15 @@
  * memory_bytes, virt, clocksource, congestion_control, and of the interface towards a peer (name NULL = none): iface, driver, mtu,
  * speed_bps, qdisc. Unknown facts are left out. At most 4 KiB. */
 void host_facts(struct buf *b, const char *iface);
+/*
+ * All that can be read, as one object: the members above, then distribution, cmdline, processor,
+ * mitigations, memory, interfaces (iface NULL = all but lo), sysctl (what is not the kernel's
+ * default), modules, netfilter, services. What is not known is null. No counters, addresses or
+ * names of files. root: a folder with a copy of a machine's /proc, /sys and /etc, or NULL.
+ */
+int host_facts_whole(struct buf *b, const char *root, const char *iface, struct weir_err *e);
+/* Rules of all packet filters of this network namespace; -1 = not known (CAP_NET_ADMIN). */
+int64_t host_filter_rules(void);
 /* The interface towards a peer, by the routing table; false when unknown. */
 bool host_iface_to(const struct sockaddr *peer, char name[IF_NAMESIZE]);
 

@@ -14,7 +14,7 @@ static void add_facts(struct model_run *run, const char *facts)
 	struct buf b = {0};
 
 	if (!facts)
-		host_facts(&b, NULL);
+		host_facts_whole(&b, NULL, NULL, NULL);
 	if (!b.failed)
 		run->host[MODEL_NEAR].facts = model_run_str(run, facts ? facts : b.data);
 	buf_fini(&b);
@@ -49,8 +49,7 @@ void measure_note_link(struct model_run *run, int fd)
 	if (getpeername(fd, (struct sockaddr *)&ss, &len) < 0 ||
 	    !host_iface_to((const struct sockaddr *)&ss, iface))
 		return;
-	host_facts(&b, iface);
-	if (!b.failed)
+	if (host_facts_whole(&b, NULL, iface, NULL) >= 0)
 		run->host[MODEL_NEAR].facts = model_run_str(run, b.data);
 	buf_fini(&b);
 }

@@ -44,7 +44,12 @@ static int wrap_socket(struct mnl_socket *s, struct sys_nl **out, struct weir_er
 
 int sys_nl_open(struct sys_nl **out, struct weir_err *e)
 {
-	struct mnl_socket *s = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	return sys_nl_open_proto(NETLINK_ROUTE, out, e);
+}
+
+int sys_nl_open_proto(int proto, struct sys_nl **out, struct weir_err *e)
+{
+	struct mnl_socket *s = mnl_socket_open2(proto, SOCK_CLOEXEC);
 
 	if (s && mnl_socket_bind(s, 0, MNL_SOCKET_AUTOPID) < 0) {
 		int error = errno;

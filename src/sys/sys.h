@@ -127,6 +127,7 @@ bool sys_ns_available(struct weir_err *why);                   /* why says what 
 
 struct sys_nl;
 int sys_nl_open(struct sys_nl **out, struct weir_err *e); /* in the thread's namespace */
+int sys_nl_open_proto(int proto, struct sys_nl **out, struct weir_err *e); /* NETLINK_… */
 /* Opens the socket inside ns (a helper thread enters it). */
 int sys_nl_open_in(const struct sys_ns *ns, struct sys_nl **out, struct weir_err *e);
 void sys_nl_close(struct sys_nl *nl);
@@ -187,6 +188,42 @@ int sys_route_add(struct sys_nl *nl, int family, const void *dst, int prefix_len
 /* Token bucket on egress, for tests that need a known rate; -EOPNOTSUPP without sch_tbf. */
 int sys_qdisc_add_tbf(struct sys_nl *nl, const char *name, uint64_t rate_bps, uint32_t burst_bytes,
 		      uint32_t limit_bytes, struct weir_err *e);
+
+/* ---- what an interface's driver tells (driver.c) -------------------------- */
+
+struct sys_driver {
+	char driver[32], version[32], firmware[32], bus[32]; /* "" = not told */
+	int64_t speed_bps;                                   /* 0 = not known */
+	int duplex;                                          /* 1 full, 0 half, -1 not known */
+	bool autoneg;
+	bool has_rings, has_coalesce, has_channels, has_pause, has_eee;
+	uint32_t rx_ring, tx_ring, rx_ring_max, tx_ring_max;
+	uint32_t rx_usecs, rx_frames, tx_usecs, tx_frames;
+	bool adaptive_rx, adaptive_tx;
+	uint32_t rx_channels, tx_channels, combined, combined_max;
+	bool pause_autoneg, pause_rx, pause_tx, eee;
+	uint32_t rss_size, rss_queues; /* entries of the indirection table; queues that it names */
+};
+int sys_driver_get(const char *iface, struct sys_driver *d);
+int sys_driver_features(const char *iface, void (*cb)(void *arg, const char *name, bool on),
+			void *arg);
+/* Its counters (ethtool -S). The names are fixed while it is open. */
+#define SYS_STAT_NAME 33
+struct sys_driver_stats;
+int sys_driver_stats_open(const char *iface, struct sys_driver_stats **out);
+size_t sys_driver_stats_n(const struct sys_driver_stats *d);
+void sys_driver_stats_name(const struct sys_driver_stats *d, size_t i, char dst[SYS_STAT_NAME]);
+const uint64_t *sys_driver_stats_read(struct sys_driver_stats *d); /* borrowed; NULL = refused */
+void sys_driver_stats_close(struct sys_driver_stats *d);
+
+/* ---- packet filter rules of the namespace (nl_filter.c) -------------------- */
+
+struct sys_filter_count {
+	uint32_t tables, chains, rules;
+};
+int sys_nft_count(struct sys_filter_count *c);
+/* One of the older tables ("filter"), which must exist: asking for another makes it. */
+int sys_iptables_count(int family, const char *table, uint32_t *rules);
 
 /* ---- socket diagnostics of the namespace (snmp.c) ------------------------ */
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of host share among themselves. */
+#ifndef WEIR_HOST_PRIV_H
+#define WEIR_HOST_PRIV_H
+
+#include "host/host.h"
+
+/* ---- files (root.c) ------------------------------------------------------- */
+
+struct host_root {
+	int fd; /* of the folder that stands for /; -1 = the machine itself */
+};
+int host_root_open(const char *dir, struct host_root *r, struct weir_err *e);
+void host_root_close(struct host_root *r);
+static inline bool host_root_is_copy(const struct host_root *r)
+{
+	return r->fd >= 0;
+}
+/* The first cap - 1 bytes, without newlines and NULs at the end. Length or -errno. */
+ssize_t host_read(const struct host_root *r, char *dst, size_t cap, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
+int host_read_i64(const struct host_root *r, int64_t *v, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Names in a folder, sorted with numbers as numbers, no hidden ones: count or -errno. */
+#define HOST_LIST_MAX 1024
+int host_list(const struct host_root *r, char ***names, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void host_list_free(char **names, int n);
+/* The last name of a link's target. */
+bool host_link_name(const struct host_root *r, char *dst, size_t cap, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
+
+/* ---- facts (facts_*.c) ----------------------------------------------------- */
+
+#define HOST_TEXT_MAX    128
+#define HOST_CPUINFO_MAX (64U << 10)
+#define HOST_STAT_MAX    (256U << 10)
+/* What is not known is null, which is not the same as absent: this machine was asked. */
+void host_put(struct jw *w, const char *key, const char *text); /* NULL or "" = unknown */
+void host_put_file(struct jw *w, const struct host_root *r, const char *key, const char *path);
+void host_put_i64(struct jw *w, const struct host_root *r, const char *key, const char *path);
+
+void host_facts_cpu(struct jw *w, const struct host_root *r);
+void host_facts_memory(struct jw *w, const struct host_root *r);
+void host_facts_ifaces(struct jw *w, const struct host_root *r, const char *only);
+void host_facts_sysctl(struct jw *w, const struct host_root *r);
+void host_facts_modules(struct jw *w, const struct host_root *r);
+void host_facts_netfilter(struct jw *w, const struct host_root *r);
+void host_facts_services(struct jw *w, const struct host_root *r);
+void host_facts_boot(struct jw *w, const struct host_root *r);
+
+/* The words of a kernel command line that change a measurement, as members; the rest is counted. */
+void host_cmdline_put(struct jw *w, const char *text);
+/* /proc/interrupts: the numbers of the lines whose name has one of the words (NULL-terminated) in it,
+ * set off by what is no letter or digit before and no digit after. Count, at most cap. */
+size_t host_irqs_of(const char *text, const char *const *words, int *irqs, size_t cap);
+/* /proc/modules. */
+void host_modules_put(struct jw *w, const char *text);
+/* "[always] madvise never": the chosen one; false when there is none. */
+bool host_chosen(const char *text, char *dst, size_t cap);
+/* The first value of "key : value" lines. */
+bool host_cpuinfo(const char *text, const char *key, char *dst, size_t cap);
+/* "32K", "1024K", "8M" of a cache's size; 0 = unknown. */
+uint64_t host_cache_bytes(const char *text);
+/* /proc/stat: whether hard interrupts have a time of their own: 1, 0, or -1 when it does not tell. */
+int host_irq_accounted(const char *stat);
+bool host_steal_share(const char *stat, double *share); /* of all time since boot */
+
+#endif
