@@ -98,6 +98,7 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 				   .psk = ctx->psk,
 				   .login = ctx->login,
 				   .extra = ctx->hooks ? ctx->hooks->extra : NULL,
+				   .iperf2 = ctx->hooks ? ctx->hooks->iperf2 : NULL,
 				   .on_line = far_line,
 				   .arg = &far};
 	struct measure_session ms = {.proto = &ps,
@@ -121,8 +122,10 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 		goto out;
 	note_peer(ctx->run, &ps);
 	if (first)
-		measure_note_link(ctx->run, ps.ctl_fd);
+		measure_note_link(ctx->run, ps.ctl_fd >= 0 ? ps.ctl_fd : ps.fds[0]);
 	rc = measure_session_run(&ms, name, e);
+	if (rc >= 0 && ps.proto->in_band) /* it may have told who it is */
+		note_peer(ctx->run, &ps);
 	if (rc >= 0 && ps.proto->lines)
 		merge_far(ctx, &far, &ps);
 	ps.proto->close(&ps);

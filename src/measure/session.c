@@ -143,7 +143,9 @@ static int begin_load(struct session *s, int64_t now)
 		s->load_end_ns = INT64_MAX;
 	if (s->plan->duration_ns)
 		net_sampler_until(s->sm, s->load_end_ns);
-	if (!session_is_client(s) && s->load_end_ns != INT64_MAX)
+	/* Nobody else ends what only this end sends on. */
+	if (!session_is_client(s) && s->load_end_ns != INT64_MAX &&
+	    !(s->ps->proto->in_band && flow_plan_count(s->plan, NET_DOWN)))
 		s->load_end_ns += SERVER_GRACE_NS;
 	return 0;
 }
@@ -157,6 +159,9 @@ static int go(struct session *s, struct weir_err *e)
 	if (rc < 0)
 		return rc;
 	s->go_ns = cut(s, &s->base);
+	for (size_t i = 0; i < s->ps->n_early; i++)
+		net_engine_udp_preload(s->en, 0, s->ps->early[i].p, s->ps->early[i].n,
+				       s->ps->early[i].arrival_ns);
 	net_engine_go(s->en);
 	s->probe_ns = s->go_ns + PROBE_NS;
 	s->omit_end_ns = s->go_ns + s->plan->omit_ns;
@@ -370,7 +375,9 @@ static int run_loop(struct session *s)
 		if (p[3].revents)
 			on_stop(s);
 		if (p[2].revents) {
-			/* A server's flows may end before the client says so. */
+			/* A server's flows may end before the client says so; where nothing else
+			 * is said, that was it. */
+			s->peer_ended |= s->ps->proto->in_band;
 			if (session_is_client(s))
 				break;
 			p[2].fd = -1;

@@ -17,14 +17,22 @@
  * is known later. */
 static int64_t period_end(const struct session *s)
 {
+	bool by_data = session_is_counted(s) || (s->udp && s->ps->proto->in_band);
 	int64_t end = 0;
 
-	for (size_t i = 0; session_is_counted(s) && session_only_receives(s) && i < s->plan->n;
-	     i++) {
+	for (size_t i = 0; by_data && session_only_receives(s) && i < s->plan->n; i++) {
 		if (s->last->s[i].last_ns > end)
 			end = s->last->s[i].last_ns;
 	}
 	return end > s->base->t1 ? end : s->last->t1;
+}
+
+/* Data that came before this end was ready to count it is in the count. */
+static int64_t period_begin(const struct session *s)
+{
+	int64_t began = s->ps->began_ns;
+
+	return began && began < s->base->t1 ? began : s->base->t1;
 }
 
 static struct measure_totals totals(const struct session *s)
@@ -38,7 +46,7 @@ static struct measure_totals totals(const struct session *s)
 		.final = s->final,
 		.host_drops = drops[0] < 0 || drops[1] < drops[0] ? -1 : drops[1] - drops[0],
 		.omitted = s->plan->omit_ns > 0,
-		.seconds = (double)(period_end(s) - s->base->t1) * 1e-9};
+		.seconds = (double)(period_end(s) - period_begin(s)) * 1e-9};
 }
 
 /* Announces the end, exchanges results. A failure costs the far end's figures, not ours. */
@@ -50,7 +58,7 @@ static int exchange(struct session *s, struct proto_result *theirs, struct weir_
 
 	if (rc < 0)
 		return rc;
-	if (!session_is_client(s) && !s->peer_ended)
+	if (!session_is_client(s) && !s->peer_ended && !s->ps->proto->in_band)
 		rc = -ECANCELED;
 	if (rc >= 0 && session_is_client(s))
 		rc = s->ps->proto->end(s->ps, &mine, e);
@@ -71,6 +79,12 @@ static int exchange(struct session *s, struct proto_result *theirs, struct weir_
 /* Bytes that a receiving flow can still expect, by its sender's own count. */
 static uint64_t flow_wants(const struct session *s, size_t i, const struct proto_result *theirs)
 {
+	struct net_flow_sample f;
+
+	if (!s->flows[i].sender && s->ps->proto->in_band) { /* it stood in the last datagram */
+		net_engine_sample(s->en, i, &f);
+		return f.udp.fin * s->flows[i].len;
+	}
 	if (s->flows[i].sender || i >= theirs->n || !theirs->flows[i].udp)
 		return 0;
 	return (uint64_t)theirs->flows[i].packets * s->flows[i].len;
@@ -113,7 +127,7 @@ static void settle(struct session *s, const struct proto_result *theirs)
 {
 	uint64_t *want = calloc(s->plan->n, sizeof(*want));
 	struct net_flow_sample *final = calloc(s->plan->n, sizeof(*final));
-	bool told = theirs->n > 0;
+	bool told = theirs->n > 0 || s->ps->proto->in_band;
 
 	for (size_t i = 0; want && i < s->plan->n; i++)
 		want[i] = flow_wants(s, i, theirs);
@@ -127,6 +141,10 @@ static void settle(struct session *s, const struct proto_result *theirs)
 		if (!s->flows[i].sender && i < theirs->n && theirs->flows[i].udp)
 			net_engine_udp_final(s->en, i, (uint64_t)theirs->flows[i].packets);
 		net_engine_sample(s->en, i, &final[i]);
+		if (!s->flows[i].sender && final[i].udp.fin) {
+			net_engine_udp_final(s->en, i, final[i].udp.fin);
+			net_engine_sample(s->en, i, &final[i]);
+		}
 		keep_of_socket(s, i, &final[i].udp);
 	}
 	if (!session_is_client(s) && !s->final)
@@ -225,6 +243,9 @@ void session_finish(struct session *s)
 
 	if (!session_is_client(s)) /* for the log: the client knows by itself */
 		session_note_lowered(s);
+	if (s->ps->missing[0])
+		measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_MISSING_SIDE,
+			      MODEL_NO_TIME, "%s", s->ps->missing);
 	if (rc >= 0) {
 		told(s, &theirs);
 	} else if (!s->gone && !(s->stopped && !session_is_client(s))) {

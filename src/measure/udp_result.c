@@ -272,6 +272,7 @@ void measure_udp_wire(const struct measure_totals *mt, const struct measure_flow
 	out->packets = (int64_t)(f->sender ? b->sent : b->highest);
 	out->omitted_packets = (int64_t)(f->sender ? a->sent : a->highest);
 	out->lost = (int64_t)b->lost;
+	out->reordered = (int64_t)b->reordered;
 	out->omitted_lost = (int64_t)(a->lost < b->lost ? a->lost : b->lost);
 	out->jitter = f->sender ? 0 : (double)b->jitter_ns * 1e-9;
 }

@@ -23,6 +23,12 @@
  */
 enum net_dir { NET_UP = 0, NET_DOWN = 1 };
 enum net_transport { NET_TCP, NET_UDP };
+/*
+ * What a datagram begins with: time and number (iperf3's, and ours); number, time, and with
+ * counters_64bit the number's upper half, a negative number being the end (iperf 2); nothing, but 4
+ * bytes or less are the beginning and the end (ttcp, nttcp).
+ */
+enum net_udp_form { NET_UDP_IPERF3, NET_UDP_IPERF2, NET_UDP_BARE };
 enum net_tx { NET_TX_WRITE, NET_TX_SENDFILE, NET_TX_ZEROCOPY };
 
 struct flow_spec {
@@ -50,6 +56,11 @@ struct flow_spec {
 	bool no_offload;     /* neither UDP_SEGMENT nor UDP_GRO */
 	bool dont_fragment;
 	bool spin; /* a paced sender spins the last stretch to its due time, for precision */
+	enum net_udp_form udp_form;
+	bool udp_from_zero; /* NET_UDP_IPERF2: the first number is 0 */
+	const void
+		*udp_head; /* NET_UDP_IPERF2, sender: follows number and time in each datagram; */
+	uint32_t udp_head_len; /* borrowed, at most NET_UDP_HEAD_MAX bytes */
 };
 #define NET_UDP_LEN     1448
 #define NET_UDP_LEN_MIN 16
@@ -57,6 +68,7 @@ struct flow_spec {
 /* A flow begins with a hello of 4 bytes, or with this mark and a token. Neither is ever data. */
 #define NET_UDP_HELLO_MARK "WUDP"
 #define NET_UDP_HELLO_MAX  20
+#define NET_UDP_HEAD_MAX   160
 
 enum flow_probe { FLOW_PROBE_NONE, FLOW_PROBE_CTL_RTT }; /* round trips on the control connection */
 
@@ -277,10 +289,12 @@ struct net_udp_sample {
 	uint64_t reordered;  /* came after a higher number, for the first time */
 	uint64_t duplicates; /* numbers that were there already */
 	uint64_t late;       /* older than the window: first or again, nobody knows; still lost */
-	uint64_t foreign;    /* no number of this test, or too short: in no other count.
+	uint64_t fin;     /* the number that the sender's end carried: how many it sent; 0 = none */
+	uint64_t fins;    /* ends that came so far */
+	uint64_t foreign; /* no number of this test, or too short: in no other count.
 			      * Hellos are not even that */
-	uint32_t hellos;     /* so far: 4 bytes, or a mark and a token */
-	uint32_t hello_len;  /* of the latest */
+	uint32_t hellos;  /* so far: 4 bytes, or a mark and a token */
+	uint32_t hello_len; /* of the latest */
 	uint8_t hello[NET_UDP_HELLO_MAX];
 	int64_t jitter_ns;     /* RFC 3550, 6.4.1: the running value */
 	bool kernel_time;      /* it is of the kernel's times of arrival, else of our reading */
@@ -291,7 +305,7 @@ struct net_udp_sample {
 struct net_flow_sample {                      /* cumulative since go */
 	uint64_t bytes, calls, blocks;        /* UDP blocks: datagrams */
 	uint64_t zc_sent, zc_done, zc_copied; /* MSG_ZEROCOPY calls, completions, "copied" ones */
-	int64_t last_ns; /* TCP, received under a limit: CLOCK_MONOTONIC of the last bytes */
+	int64_t last_ns; /* TCP, received under a limit; UDP, iperf 2's and bare: CLOCK_MONOTONIC of the last bytes */
 	enum net_flow_state state;
 	int error;    /* errno of NET_FLOW_ERROR */
 	int info_len; /* bytes of info that the kernel gave; 0 = none */
@@ -308,6 +322,9 @@ uint64_t net_engine_bytes(const struct net_engine *en); /* of all flows; no syst
 /* A receiving flow's sender says how many it sent: what is missing at the tail is lost too. After
  * net_engine_stop(); a count below what was received is a lie (-ERANGE, nothing changes). */
 int net_engine_udp_final(struct net_engine *en, size_t flow, uint64_t sent);
+/* A datagram that came to another socket before this flow's was there; before net_engine_go(). */
+int net_engine_udp_preload(struct net_engine *en, size_t flow, const void *p, uint32_t n,
+			   int64_t arrival_ns);
 /* How well a sending flow kept its schedule; after net_engine_stop(). */
 struct net_udp_pacing {
 	uint64_t bursts;      /* sends of one due time each */

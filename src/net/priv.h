@@ -155,7 +155,7 @@ struct net_udp_io {
 struct net_udp_counters {
 	_Alignas(NET_CACHE_LINE) _Atomic uint64_t intended, skipped, refused;
 	_Atomic uint64_t received, highest, lost, reordered, duplicates, late, foreign;
-	_Atomic uint64_t jitter_ns;
+	_Atomic uint64_t jitter_ns, fin, fins;
 	_Atomic uint32_t hellos, hello_len;
 	_Atomic uint32_t hello[NET_UDP_HELLO_MAX / 4]; /* a reader may see two ones mixed */
 	atomic_bool gso, gro;
@@ -188,7 +188,9 @@ struct net_udp {
 	int64_t transit_ns, read_ns, gathered_ns;
 	uint64_t jitter16; /* times 16, as in RFC 3550, A.8 */
 	bool transit_known, batches;
-	uint64_t short_ones;
+	uint64_t short_ones, bare; /* bare: datagrams without a number so far */
+	uint64_t fin, fins;
+	bool fin_told;
 };
 
 int net_udp_new(struct net_flow *f); /* also when it fails: net_udp_free() */
@@ -216,6 +218,8 @@ enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f);
 void net_udp_take_rest(struct net_engine *en, struct net_flow *f);
 void net_udp_gather(struct net_flow *f);
 void net_udp_publish(struct net_udp *u);
+void net_udp_rx_preload(struct net_engine *en, struct net_flow *f, const uint8_t *p, uint32_t n,
+			int64_t arrival_ns);
 
 /* ---- worker_single.c, worker_multi.c ---- */
 

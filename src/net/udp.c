@@ -40,7 +40,9 @@ static int new_receiver(struct net_udp *u, const struct flow_spec *s)
 	u->window = u->pps_max < LEAST_WINDOW     ? LEAST_WINDOW
 		    : u->pps_max > LARGEST_WINDOW ? LARGEST_WINDOW
 						  : u->pps_max;
-	u->win = seqwin_new(1, s->counters_64bit ? 64 : 32, (uint32_t)u->window);
+	u->win = seqwin_new(s->udp_from_zero ? 0 : 1,
+			    s->counters_64bit || s->udp_form == NET_UDP_BARE ? 64 : 32,
+			    (uint32_t)u->window);
 	return u->win ? 0 : -ENOMEM;
 }
 
@@ -53,6 +55,8 @@ int net_udp_new(struct net_flow *f)
 	memset(u, 0, sizeof(*u));
 	u->len = f->spec.len;
 	u->head = f->spec.counters_64bit ? HEAD_64 : HEAD_32;
+	if (f->spec.udp_form == NET_UDP_BARE)
+		u->head = 0;
 	u->born_ns = clk_mono_ns();
 	f->udp = u;
 	return f->sender ? new_sender(u) : new_receiver(u, &f->spec);
@@ -202,6 +206,8 @@ void net_udp_counters(const struct net_flow *f, struct net_flow_sample *s)
 		.late = net_count(&c->late),
 		.foreign = net_count(&c->foreign),
 		.jitter_ns = (int64_t)net_count(&c->jitter_ns),
+		.fin = net_count(&c->fin),
+		.fins = net_count(&c->fins),
 	};
 	s->udp.kernel_time = f->udp->kernel_time;
 	latest_hello(c, &s->udp);
@@ -244,6 +250,17 @@ int net_engine_udp_final(struct net_engine *en, size_t flow, uint64_t sent)
 	rc = seqwin_final(f->udp->win, sent);
 	net_udp_publish(f->udp);
 	return rc;
+}
+
+int net_engine_udp_preload(struct net_engine *en, size_t flow, const void *p, uint32_t n,
+			   int64_t arrival_ns)
+{
+	struct net_flow *f = udp_flow(en, flow, false);
+
+	if (!f || en->gone)
+		return -EINVAL;
+	net_udp_rx_preload(en, f, p, n, arrival_ns);
+	return 0;
 }
 
 int net_engine_udp_pacing(const struct net_engine *en, size_t flow, struct net_udp_pacing *p,

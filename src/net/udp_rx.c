@@ -93,11 +93,65 @@ static void take_hello(struct net_udp *u, const uint8_t *p, uint32_t n)
 	atomic_store_explicit(&u->c.hellos, count, memory_order_release);
 }
 
-/* Its bytes when it belongs to the flow, else 0. */
-static uint32_t take_one(struct net_udp *u, const uint8_t *p, uint32_t n, uint64_t most,
-			 enum seq_kind *kind)
+/* ---- iperf 2, and senders without numbers ----------------------------------------- */
+
+/*
+ * The number that an end carries, or 0: it is negative. 2.0.13's is the number with its upper bit
+ * set; taken for a negative one it would be far beyond what can have been sent.
+ */
+static uint64_t end_number(const struct net_udp *u, const uint8_t *p, uint64_t most)
 {
-	if (is_hello(p, n)) {
+	uint64_t low = be32_at(p), high = u->head == NET_UDP_HDR_MAX ? be32_at(p + 12) : 0;
+	uint64_t number = high << 32 | low, masked = low & INT32_MAX;
+
+	if (high >> 31)
+		number = (uint64_t)0 - number;
+	else if (u->head != NET_UDP_HDR_MAX && low >> 31)
+		number = (uint32_t)0 - (uint32_t)low;
+	else if (low <= INT32_MAX || number <= most)
+		return 0;
+	return number > most && masked <= most ? masked : number;
+}
+
+static uint32_t take_iperf2(struct net_udp *u, bool from_zero, const uint8_t *p, uint32_t n,
+			    uint64_t most, enum seq_kind *kind)
+{
+	uint64_t number = be32_at(p), end = end_number(u, p, most);
+
+	if (u->head == NET_UDP_HDR_MAX)
+		number |= (uint64_t)be32_at(p + 12) << 32;
+	if (!end) {
+		*kind = seqwin_put(u->win, number, most);
+		return *kind == SEQ_FOREIGN ? 0 : n;
+	}
+	u->fins += end <= most;
+	if (end > most || u->fin) /* impossible, or the end once more */
+		return 0;
+	u->fin = end;
+	if (from_zero)
+		return 0;
+	*kind = seqwin_put(u->win, end, most); /* numbered like the others, and one of them */
+	return n;
+}
+
+static uint32_t take_bare(struct net_udp *u, uint32_t n, uint64_t most, enum seq_kind *kind)
+{
+	if (n > HELLO_BYTES) {
+		*kind = seqwin_put(u->win, ++u->bare, most);
+		return n;
+	}
+	if (++u->fins > 1 && !u->fin) /* the first one was the beginning */
+		u->fin = u->bare ? u->bare : 1;
+	return 0;
+}
+
+/* Its bytes when it belongs to the flow, else 0. */
+static uint32_t take_one(struct net_udp *u, const struct flow_spec *spec, const uint8_t *p,
+			 uint32_t n, uint64_t most, enum seq_kind *kind)
+{
+	if (spec->udp_form == NET_UDP_BARE)
+		return take_bare(u, n, most, kind);
+	if (spec->udp_form == NET_UDP_IPERF3 && is_hello(p, n)) {
 		take_hello(u, p, n);
 		return 0;
 	}
@@ -105,23 +159,27 @@ static uint32_t take_one(struct net_udp *u, const uint8_t *p, uint32_t n, uint64
 		u->short_ones++;
 		return 0;
 	}
+	if (spec->udp_form == NET_UDP_IPERF2)
+		return take_iperf2(u, spec->udp_from_zero, p, n, most, kind);
 	*kind = seqwin_put(u->win, u->head == 12 ? be32_at(p + 8) : be64_at(p + 8), most);
 	return *kind == SEQ_FOREIGN ? 0 : n;
 }
 
 /* A GRO message is cut where the sender cut it. */
-static uint64_t take_message(struct net_udp *u, const uint8_t *p, uint32_t n, uint32_t cut,
-			     int64_t arrival_ns, uint64_t most)
+static uint64_t take_message(struct net_udp *u, const struct flow_spec *spec, const uint8_t *p,
+			     uint32_t n, uint32_t cut, int64_t arrival_ns, uint64_t most)
 {
+	uint32_t time_at = spec->udp_form == NET_UDP_IPERF2 ? 4 : 0;
 	enum seq_kind kind = SEQ_NEW;
 	uint64_t bytes = 0;
 
 	for (uint32_t at = 0; at < n; at += cut) {
-		uint32_t got = take_one(u, p + at, n - at < cut ? n - at : cut, most, &kind);
+		uint32_t got = take_one(u, spec, p + at, n - at < cut ? n - at : cut, most, &kind);
 
 		if (!got)
 			continue;
-		take_jitter(u, p + at, arrival_ns);
+		if (spec->udp_form != NET_UDP_BARE)
+			take_jitter(u, p + at + time_at, arrival_ns);
 		bytes += got;
 	}
 	return bytes;
@@ -146,6 +204,8 @@ void net_udp_publish(struct net_udp *u)
 	put(&u->c.late, s->late);
 	put(&u->c.foreign, s->foreign + u->short_ones);
 	put(&u->c.jitter_ns, u->jitter16 / 16);
+	put(&u->c.fin, u->fin);
+	put(&u->c.fins, u->fins);
 }
 
 static void moved(struct net_engine *en, struct net_flow *f, uint64_t bytes)
@@ -153,6 +213,8 @@ static void moved(struct net_engine *en, struct net_flow *f, uint64_t bytes)
 	net_udp_publish(f->udp);
 	put(&f->c.blocks, seqwin_counts(f->udp->win)->received);
 	net_count_add(&f->c.bytes, bytes);
+	if (bytes && f->spec.udp_form != NET_UDP_IPERF3)
+		atomic_store_explicit(&f->c.last_ns, f->udp->read_ns, memory_order_relaxed);
 	if (en->n_senders == 0 && bytes && net_limit(en))
 		net_engine_moved(en, bytes);
 }
@@ -205,7 +267,8 @@ static void offer(const struct net_flow *f, struct net_udp_io *io, unsigned n)
 	}
 }
 
-static uint64_t take_messages(struct net_udp *u, struct net_udp_io *io, unsigned n)
+static uint64_t take_messages(struct net_udp *u, const struct flow_spec *spec,
+			      struct net_udp_io *io, unsigned n)
 {
 	int64_t now = clk_mono_ns(), skew = u->kernel_time ? clk_real_ns() - now : 0;
 	uint64_t bytes = 0, most = plausible(u, now);
@@ -219,7 +282,7 @@ static uint64_t take_messages(struct net_udp *u, struct net_udp_io *io, unsigned
 		if (io->msg[i].msg_hdr.msg_controllen)
 			x = read_extras(&io->msg[i].msg_hdr);
 		cut = x.cut && x.cut < len ? x.cut : 0;
-		bytes += take_message(u, io->iov[i].iov_base, len,
+		bytes += take_message(u, spec, io->iov[i].iov_base, len,
 				      cut   ? cut
 				      : len ? len
 					    : 1,
@@ -255,8 +318,22 @@ enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f)
 	if (net_flag(&en->quit) && u->io->msg[0].msg_len == 0) /* our own shutdown() */
 		return net_flow_end(en, f, NET_FLOW_OPEN, 0);
 	net_count_add(&f->c.calls, 1);
-	moved(en, f, take_messages(u, u->io, (unsigned)n));
+	moved(en, f, take_messages(u, &f->spec, u->io, (unsigned)n));
+	if (u->fin && !u->fin_told) { /* what it overtook is still taken */
+		u->fin_told = true;
+		net_engine_flow_ended(en);
+	}
 	return (unsigned)n < want ? NET_STEP_BLOCKED : NET_STEP_MORE;
+}
+
+void net_udp_rx_preload(struct net_engine *en, struct net_flow *f, const uint8_t *p, uint32_t n,
+			int64_t arrival_ns)
+{
+	f->udp->read_ns = arrival_ns;
+	if (n)
+		moved(en, f,
+		      take_message(f->udp, &f->spec, p, n, n, arrival_ns,
+				   plausible(f->udp, arrival_ns)));
 }
 
 /*

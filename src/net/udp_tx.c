@@ -97,12 +97,40 @@ void net_udp_tx_begin(struct net_flow *f, int64_t now_ns)
 
 /* ---- headers --------------------------------------------------------------------- */
 
-static void stamp(const struct net_udp *u, uint32_t n, int64_t now_ns)
+/* iperf 2: the number first, and a header of the flow's own after the time. */
+static void stamp_iperf2(const struct net_flow *f, uint32_t n, int64_t now_ns)
 {
+	const struct net_udp *u = f->udp;
+	uint32_t room = u->len - u->head;
+	uint32_t extra = f->spec.udp_head_len < room ? f->spec.udp_head_len : room;
+	uint32_t head[4] = {0, htobe32((uint32_t)(now_ns / NSEC_PER_SEC)),
+			    htobe32((uint32_t)(now_ns % NSEC_PER_SEC / NSEC_PER_USEC)), 0};
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t number = u->sent + i + (f->spec.udp_from_zero ? 0 : 1);
+		uint8_t *p = u->io->tx + (size_t)i * u->len;
+
+		head[0] = htobe32((uint32_t)number);
+		head[3] = htobe32((uint32_t)(number >> 32));
+		memcpy(p, head, u->head);
+		if (extra)
+			memcpy(p + u->head, f->spec.udp_head, extra);
+	}
+}
+
+static void stamp(const struct net_flow *f, uint32_t n, int64_t now_ns)
+{
+	const struct net_udp *u = f->udp;
 	uint32_t time[2] = {htobe32((uint32_t)(now_ns / NSEC_PER_SEC)),
 			    htobe32((uint32_t)(now_ns % NSEC_PER_SEC / NSEC_PER_USEC))};
 	bool wide = u->head == NET_UDP_HDR_MAX;
 
+	if (f->spec.udp_form == NET_UDP_BARE)
+		return;
+	if (f->spec.udp_form == NET_UDP_IPERF2) {
+		stamp_iperf2(f, n, clk_real_ns());
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t number = u->sent + 1 + i, be64 = htobe64(number);
 		uint32_t be32 = htobe32((uint32_t)number);
@@ -265,7 +293,7 @@ enum net_step net_udp_send(struct net_engine *en, struct net_flow *f)
 			return net_flow_end(en, f, NET_FLOW_OPEN, 0);
 	}
 	want = f->pending < want ? (uint32_t)f->pending : want;
-	stamp(u, want, clk_mono_ns());
+	stamp(f, want, clk_mono_ns());
 	n = send_call(f, want);
 	if (n < 0)
 		return failed(en, f, errno);

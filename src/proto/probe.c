@@ -17,6 +17,7 @@
 #define SHARE_MIN_NS (250 * NSEC_PER_MSEC)
 #define MORE_NS      (200 * NSEC_PER_MSEC) /* for the rest of a first line */
 #define PEEK_MAX     64
+#define ASK_NS       NSEC_PER_SEC
 
 /* ---- connecting --------------------------------------------------------------------- */
 
@@ -26,19 +27,20 @@ static int64_t dial_timeout(const struct proto_session *s)
 }
 
 /* Every address gets an equal share of the time that is left. */
-static int connect_any(struct proto_session *s, const struct net_addr *a, int n, struct weir_err *e)
+static int connect_any(struct proto_session *s, const struct net_addr *a, int n,
+		       const struct flow_spec *spec, struct weir_err *e)
 {
 	struct net_sock_opts o = s->sock ? *s->sock : (struct net_sock_opts){0};
 	int64_t deadline = clk_mono_ns() + dial_timeout(s);
 	int fd = -EINVAL;
 
-	o.bind_port = 0; /* a local port is for data connections only */
+	o.bind_port = spec ? s->cport : 0; /* a local port is for data connections only */
 	for (int i = 0; i < n; i++) {
 		int64_t start = clk_mono_ns(), share = (deadline - start) / (n - i);
 
 		if (e)
 			*e = (struct weir_err){0};
-		fd = net_connect_tcp(&a[i], &o, NULL, share > SHARE_MIN_NS ? share : SHARE_MIN_NS,
+		fd = net_connect_tcp(&a[i], &o, spec, share > SHARE_MIN_NS ? share : SHARE_MIN_NS,
 				     e);
 		if (fd >= 0) {
 			s->connect_ns = clk_mono_ns() - start;
@@ -58,9 +60,9 @@ static bool has_port(const char *host)
 	       (strchr(host, ':') == colon || colon[-1] == ']');
 }
 
-static int open_control(struct proto_session *s, struct weir_err *e)
+static int resolve(const struct proto_session *s, struct net_addr addrs[ADDRS_MAX],
+		   struct weir_err *e)
 {
-	struct net_addr addrs[ADDRS_MAX];
 	int n = net_resolve(s->host, s->port, s->sock ? s->sock->family : AF_UNSPEC, addrs,
 			    ADDRS_MAX, e);
 
@@ -68,14 +70,44 @@ static int open_control(struct proto_session *s, struct weir_err *e)
 		return has_port(s->host) ? err_hint(e, "the port goes apart: -p %.5s",
 						    strrchr(s->host, ':') + 1)
 					 : n;
-	s->ctl_fd = connect_any(s, addrs, n, e);
+	return n;
+}
+
+static int open_control(struct proto_session *s, const struct flow_spec *spec, struct weir_err *e)
+{
+	struct net_addr addrs[ADDRS_MAX];
+	int n = resolve(s, addrs, e);
+
+	if (n < 0)
+		return n;
+	s->ctl_fd = connect_any(s, addrs, n, spec, e);
 	if (s->ctl_fd < 0)
 		return s->ctl_fd;
-	net_tcp_control_opts(s->ctl_fd);
+	if (!spec)
+		net_tcp_control_opts(s->ctl_fd);
 	s->local_addr.len = sizeof(s->local_addr.ss);
 	if (getsockname(s->ctl_fd, &s->local_addr.sa, &s->local_addr.len) < 0)
 		s->local_addr.len = 0;
 	return 0;
+}
+
+/* A protocol with a port of its own: its own first bytes, or its first data connection. */
+static int dial_own(struct proto_session *s, const struct proto *p, struct weir_err *e)
+{
+	struct net_addr addrs[ADDRS_MAX];
+	const struct flow_spec *spec = &s->plan->flows[0];
+	int ret;
+
+	s->proto = p;
+	if (p->in_band && spec->transport == NET_UDP) {
+		ret = resolve(s, addrs, e);
+		s->peer_addr = ret > 0 ? addrs[0] : s->peer_addr;
+	} else {
+		ret = open_control(s, p->in_band ? spec : NULL, e);
+	}
+	if (ret >= 0)
+		ret = p->connect(s, e);
+	return ret < 0 ? ret : 0;
 }
 
 /* ---- who answers ---------------------------------------------------------------------- */
@@ -93,6 +125,9 @@ static const struct {
 	{"RFB ", 4, "a VNC server"},         {"\xff\xfb", 2, "a telnet server"},
 	{"\xff\xfd", 2, "a telnet server"},  {"WEIR/1;", 7, "an echo service"},
 };
+
+/* Who has a port of its own, in the order of asking. */
+static const struct proto *const own_ports[] = {&proto_iperf2};
 
 static const char *name_other(const uint8_t *p, size_t n)
 {
@@ -277,18 +312,13 @@ static void make_cookie(struct proto_session *s, const char *force)
 		proto_cookie_random(s->cookie, PROTO_COOKIE_LEN - 1);
 }
 
-int proto_dial(struct proto_session *s, const char *force, struct weir_err *e)
+/* weir or iperf3, on one port, which the cookie tells apart. */
+static int dial_cookie(struct proto_session *s, const char *force, struct weir_err *e)
 {
 	int ret;
 
-	if (force && !proto_find(force))
-		return err_set(e, WEIR_USAGE, EINVAL, "no protocol \"%s\"", force);
-	s->role = PROTO_CLIENT;
-	s->proto = NULL;
-	s->ctl_fd = -1;
-	s->clock_known = false;
 	make_cookie(s, force);
-	ret = open_control(s, e);
+	ret = open_control(s, NULL, e);
 	if (ret < 0)
 		return ret;
 	ret = net_write_full(s->ctl_fd, s->cookie, PROTO_COOKIE_LEN,
@@ -305,6 +335,109 @@ int proto_dial(struct proto_session *s, const char *force, struct weir_err *e)
 		ret = check_psk(s, e);
 	if (ret == 0)
 		ret = s->proto->connect(s, e);
+	return ret;
+}
+
+static bool wants_udp(const struct proto_session *s)
+{
+	return s->plan && proto_has_udp(s->plan);
+}
+
+static int64_t ask_ns(const struct proto_session *s)
+{
+	return dial_timeout(s) < ASK_NS ? dial_timeout(s) : ASK_NS;
+}
+
+static const struct proto *proto_of_port(uint16_t port)
+{
+	for (size_t i = 0; i < ARRAY_LEN(own_ports); i++)
+		if (own_ports[i]->port == port)
+			return own_ports[i];
+	return NULL;
+}
+
+/* Nobody listens where weir and iperf3 do: the ports of the others, of which UDP alone can tell
+ * nothing. The first error is the one to tell. */
+static int dial_others(struct proto_session *s, int refused)
+{
+	int ret = refused;
+
+	for (size_t i = 0; ret == -ECONNREFUSED && i < ARRAY_LEN(own_ports); i++) {
+		const struct proto *p = own_ports[i];
+
+		if (s->psk || (p->in_band && wants_udp(s)))
+			continue;
+		proto_session_fini(s);
+		s->port = p->port;
+		ret = dial_own(s, p, NULL);
+	}
+	return ret;
+}
+
+/* A silent port may be an iperf 2's on another port: a header of its kind is answered by those since
+ * 2.0.14. */
+static bool is_iperf2(struct proto_session *s)
+{
+	const struct iperf2_hello h = {.newer = true, .threads = 1, .port = s->port, .bytes = 1};
+	uint8_t p[IPERF2_FIRST_MAX];
+	char version[32];
+	size_t n = iperf2_tcp_put(&h, p);
+	bool yes = false;
+
+	proto_session_fini(s);
+	if (open_control(s, NULL, NULL) < 0)
+		return false;
+	if (net_write_full(s->ctl_fd, p, n, clk_mono_ns() + ask_ns(s), s->stop_fd) == 0 &&
+	    net_wait_readable(s->ctl_fd, clk_mono_ns() + ask_ns(s), s->stop_fd) == 0) {
+		ssize_t got = recv(s->ctl_fd, p, sizeof(p), MSG_DONTWAIT);
+
+		yes = got > 0 && iperf2_ack_get(p, (size_t)got, version, sizeof(version));
+	}
+	proto_session_fini(s);
+	return yes;
+}
+
+static int dial_any(struct proto_session *s, const char *force, bool given, struct weir_err *e)
+{
+	int ret = dial_cookie(s, force, e);
+
+	if (ret == -ECONNREFUSED && !force && !given) {
+		ret = dial_others(s, ret);
+		if (ret == -ECONNREFUSED)
+			err_hint(e, wants_udp(s)
+					    ? "for a UDP server of iperf 2, which TCP does not "
+					      "show: --proto iperf2"
+					    : "nor does an iperf 2 or a nttcp listen, on 5001 and "
+					      "5037");
+		else if (ret < 0)
+			err_set(e, WEIR_PEER, -ret, "port %u answers, and then fails: %s", s->port,
+				strerror(-ret));
+	} else if (!force && !s->psk && !wants_udp(s) &&
+		   (ret == -ETIMEDOUT || ret == -ECONNRESET || ret == -EPIPE) && !s->proto &&
+		   s->ctl_fd >= 0 && is_iperf2(s)) {
+		ret = dial_own(s, &proto_iperf2, e);
+	}
+	return ret;
+}
+
+int proto_dial(struct proto_session *s, const char *force, struct weir_err *e)
+{
+	const struct proto *p = force ? proto_find(force) : proto_of_port(s->port);
+	bool given = s->port != 0;
+	int ret;
+
+	if (force && !p)
+		return err_set(e, WEIR_USAGE, EINVAL, "no protocol \"%s\"", force);
+	s->role = PROTO_CLIENT;
+	s->proto = NULL;
+	s->ctl_fd = -1;
+	s->clock_known = false;
+	s->missing[0] = '\0';
+	if (!given)
+		s->port = p ? p->port : PROTO_PORT;
+	if (p && p->no_cookie && s->psk)
+		return err_set(e, WEIR_PEER, EACCES, "%s cannot prove the pre-shared key", p->name);
+	ret = p && p->no_cookie ? dial_own(s, p, e) : dial_any(s, force, given, e);
 	if (ret < 0)
 		proto_session_fini(s);
 	return ret;

@@ -37,6 +37,7 @@ struct proto_flow_result {
 	int64_t packets, lost;
 	int64_t omitted_packets, omitted_lost; /* of these, in the warm-up; -1 = not told */
 	double jitter;                         /* s */
+	int64_t reordered;
 };
 struct proto_result {
 	double cpu_total, cpu_user, cpu_system; /* ratio of one core; < 0 = unknown */
@@ -162,13 +163,35 @@ struct proto_session {
 	bool lines_cut;                        /* native: lines over the bound were left out */
 	bool error_told;                       /* server: the peer has heard what failed */
 	struct proto_extra *extra;             /* iperf3's; NULL = nobody cares */
-	void *state;                           /* the protocol's own; freed by ->close */
+	const struct proto_iperf2 *iperf2;     /* or NULL */
+	/* server, a UDP flow without a control connection (ctl_fd is its socket): the datagrams that
+	 * came before the socket was there; borrowed */
+	const struct proto_early *early;
+	size_t n_early;
+	int64_t began_ns; /* server, no control connection: when the first data was there; 0 = not known */
+	char missing[160]; /* why the far end tells nothing; "" = it does, or never would */
+	void *state;       /* the protocol's own; freed by ->close */
+};
+
+/* What only iperf 2's command line has. */
+struct proto_iperf2 {
+	bool old;   /* client: as 2.0.5 says it, not 2.1 */
+	bool plain; /* client: nothing but data (-C) */
+	const char
+		*key; /* access token that clients must send, or NULL (security: sent in clear) */
+};
+struct proto_early {
+	const uint8_t *p;
+	uint32_t n;
+	int64_t arrival_ns;
 };
 
 struct proto {
 	const char *name;
 	const char *what;
 	uint16_t port;
+	bool no_cookie;    /* on a port of its own, without weir's and iperf3's greeting */
+	bool in_band;      /* no control connection: the data's own end is the end of the test */
 	bool speaks_first; /* the server speaks before it has read anything */
 	size_t pre_bytes;  /* needed to tell it and to admit, at most 512 */
 	int64_t pre_deadline_ns;
@@ -208,6 +231,49 @@ bool proto_hello_read(const uint8_t *p, size_t n, struct proto_hello *h);
 
 const struct proto *proto_find(const char *name);
 const struct proto *proto_at(size_t i); /* table order is the order of sniffing */
+
+/*
+ * iperf 2 (iperf2_wire.c): the first bytes of a TCP connection, the first datagram of a UDP flow, and
+ * the server's report. Pure: bytes in, values out.
+ */
+#define IPERF2_HEADER_OLD 24
+#define IPERF2_HEADER     60
+#define IPERF2_FIRST_MAX  256 /* with a key */
+struct iperf2_hello {
+	bool header, newer; /* there is one; it is 2.1's */
+	bool dual, now;     /* 2.0.5's -d, -r: a connection back, at once or afterwards */
+	bool reverse, full_duplex, bounceback, peer_detect;
+	bool wide;      /* UDP: 64-bit numbers */
+	bool from_zero; /* UDP: the first number is 0 */
+	uint32_t skip;  /* TCP: bytes that are header and no data */
+	uint32_t threads, len, window;
+	uint16_t port;
+	int64_t time_ns; /* 0 = by bytes */
+	uint64_t bytes, rate_bps;
+	uint8_t tos;
+	const uint8_t *key;
+	size_t key_len;
+	uint32_t version_u, version_l; /* 0 = not told */
+};
+/* Bytes still needed to tell; 0: h is whole. Never fails: what is no header is data. */
+size_t iperf2_tcp_read(const uint8_t *p, size_t n, struct iperf2_hello *h);
+/* False: no datagram that begins a flow. */
+bool iperf2_udp_read(const uint8_t *p, size_t n, struct iperf2_hello *h);
+size_t iperf2_tcp_put(const struct iperf2_hello *h, uint8_t dst[IPERF2_FIRST_MAX]);
+#define IPERF2_REPORT_MAX 128
+struct iperf2_report {
+	uint64_t bytes, lost, reordered, datagrams;
+	double seconds, jitter; /* s */
+};
+/* Not more than `most` bytes, as long as the end that is answered. */
+size_t iperf2_report_put(const struct iperf2_report *r, bool newer, uint64_t number, size_t most,
+			 uint8_t dst[IPERF2_REPORT_MAX]);
+bool iperf2_report_get(const uint8_t *p, size_t n, struct iperf2_report *r);
+/* The server's word to a 2.1 client: "2.1.8", or "" when it is none. */
+#define IPERF2_ACK 28
+size_t iperf2_ack_put(uint8_t dst[IPERF2_ACK]);
+bool iperf2_ack_get(const uint8_t *p, size_t n, char *version, size_t cap);
+void iperf2_version(uint32_t u, uint32_t l, char *dst, size_t cap);
 
 /*
  * The client's way in (probe.c): connects to s->host:port, sends a 37-byte cookie

@@ -29,6 +29,10 @@ static void session_open(struct proto_session *s, const struct serve_job *job,
 		.hello_again = serve_feed_again,
 		.load_over = serve_feed_over,
 		.arg = feed,
+		.iperf2 = job->cfg->iperf2,
+		.early = job->early,
+		.n_early = job->n_early,
+		.began_ns = job->proto->in_band ? job->began_ns : 0,
 	};
 	memcpy(s->cookie, job->cookie, sizeof(s->cookie));
 	s->peer_addr.len = s->local_addr.len = sizeof(s->peer_addr.ss);
@@ -37,6 +41,8 @@ static void session_open(struct proto_session *s, const struct serve_job *job,
 	net_addr_unmap(&s->peer_addr);
 	net_addr_unmap(&s->local_addr);
 	fcntl(job->ctl, F_SETFL, 0);
+	if (job->proto->in_band) /* it is the data's */
+		return;
 	net_tcp_control_opts(job->ctl);
 	setsockopt(job->ctl, SOL_SOCKET, SO_SNDBUF, &queue, sizeof(queue));
 }
@@ -77,8 +83,9 @@ static void put_words(void *put_arg, int stream, const char *text, size_t n)
 	}
 }
 
-#define RATE_PERIOD_NS (5 * NSEC_PER_SEC) /* iperf3's own */
-#define RATE_SLACK     20                 /* a twentieth over the rate is no offence yet */
+#define DATAGRAM_IDLE_NS (10 * NSEC_PER_SEC) /* a flow that nobody has vouched for */
+#define RATE_PERIOD_NS   (5 * NSEC_PER_SEC)  /* iperf3's own */
+#define RATE_SLACK       20                  /* a twentieth over the rate is no offence yet */
 
 int serve_child_body(const struct serve_job *job)
 {
@@ -97,6 +104,7 @@ int serve_child_body(const struct serve_job *job)
 				  .limits = &job->limits,
 				  .workers = job->workers,
 				  .stop_fd = job->stop,
+				  .idle_ns = job->n_early ? DATAGRAM_IDLE_NS : 0,
 				  .overlap = job->overlap};
 	struct weir_err e = {0};
 	struct model_run *run = NULL;

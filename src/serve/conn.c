@@ -40,7 +40,16 @@ void serve_conn_close(struct serve_front *f, struct serve_conn *c)
 	serve_pool_del(&f->pool, c);
 }
 
-void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *peer)
+/* A protocol that has no cookie is let in by its first bytes, which stay in the socket. */
+static void wake_at(int fd, const struct proto *own)
+{
+	int n = (int)own->pre_bytes;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &n, sizeof(n));
+}
+
+void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *peer,
+		     const struct proto *own)
 {
 	uint64_t prefix = serve_prefix_of(peer);
 	struct serve_conn *c = serve_pool_add(&f->pool, prefix);
@@ -51,6 +60,9 @@ void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *
 	}
 	c->fd = take_fd;
 	c->peer = *peer;
+	c->own = own;
+	if (own)
+		wake_at(take_fd, own);
 	c->seq = ++f->seq;
 	c->state = SERVE_CONN_READ;
 	c->timer.kind = SERVE_T_CONN;
@@ -73,7 +85,7 @@ static enum proto_sniff sniff(const struct serve_front *f, const struct serve_co
 {
 	bool iperf3_only = f->cfg->public_mode || (f->cfg->login && !f->cfg->psk);
 
-	if (p->pre_bytes < PROTO_COOKIE_LEN || p->pre_bytes > SERVE_PRE_MAX ||
+	if (p->no_cookie || p->pre_bytes < PROTO_COOKIE_LEN || p->pre_bytes > SERVE_PRE_MAX ||
 	    (iperf3_only && !serve_proto_is_public(p)))
 		return PROTO_SNIFF_NO;
 	return p->sniff(c->buf, c->have);
@@ -86,7 +98,9 @@ static size_t missing(const struct serve_front *f, const struct serve_conn *c,
 	const struct proto *at;
 	size_t least = 0;
 
-	*p = NULL;
+	*p = c->own;
+	if (c->own)
+		return 0;
 	for (size_t i = 0; (at = proto_at(i)); i++) {
 		enum proto_sniff s = sniff(f, c, at);
 		size_t left = at->pre_bytes > c->have ? at->pre_bytes - c->have : 0;
@@ -141,35 +155,32 @@ static void give(struct serve_front *f, struct serve_conn *c, struct serve_test 
 		serve_conn_close(f, c);
 }
 
-/* NULL: it may be served. Else why not. */
-static const char *objection(struct serve_front *f, const struct serve_conn *c, char *dst,
-			     size_t cap)
+const char *serve_objection(struct serve_front *f, const struct net_addr *peer, char *dst,
+			    size_t cap)
 {
 	char addr[64];
 
 	if (f->stage != SERVE_RUNS)
 		return "the server is about to stop";
-	if (serve_admit_denies(&f->admit, &c->peer))
+	if (serve_admit_denies(&f->admit, peer))
 		return "denied (--deny)";
-	if (!serve_admit_peer(&f->admit, &c->peer, clk_mono_ns())) {
-		net_addr_text(&c->peer, addr, sizeof(addr));
+	if (!serve_admit_peer(&f->admit, peer, clk_mono_ns())) {
+		net_addr_text(peer, addr, sizeof(addr));
 		snprintf(dst, cap,
 			 "neither a private nor an on-link address; --allow %s/%d would serve it",
-			 addr, c->peer.sa.sa_family == AF_INET ? 32 : 128);
+			 addr, peer->sa.sa_family == AF_INET ? 32 : 128);
 		return dst;
 	}
 	return NULL;
 }
 
-/* Why there is no room for one more, or NULL. */
-static const char *no_room(struct serve_front *f, const struct serve_conn *c, char *dst, size_t cap)
+const char *serve_no_room(struct serve_front *f, uint64_t prefix, char *dst, size_t cap)
 {
 	if (f->tests.n >= f->lim.tests) {
 		snprintf(dst, cap, "busy: %zu tests at once (--tests)", f->tests.n);
 		return dst;
 	}
-	if (f->lim.per_prefix &&
-	    serve_tests_of_prefix(&f->tests, c->group->prefix) >= f->lim.per_prefix) {
+	if (f->lim.per_prefix && serve_tests_of_prefix(&f->tests, prefix) >= f->lim.per_prefix) {
 		snprintf(dst, cap, "busy: %zu tests at once of one network (--per-network)",
 			 f->lim.per_prefix);
 		return dst;
@@ -234,7 +245,7 @@ static const char *wait_turn(struct serve_front *f, struct serve_conn *c, char *
 static void admit(struct serve_front *f, struct serve_conn *c, const struct proto *p)
 {
 	char text[160];
-	const char *why = objection(f, c, text, sizeof(text));
+	const char *why = serve_objection(f, &c->peer, text, sizeof(text));
 	enum proto_say what = f->stage != SERVE_RUNS ? PROTO_SAY_STOPPED
 			      : why                  ? PROTO_SAY_REFUSED
 						     : PROTO_SAY_BUSY;
@@ -245,7 +256,7 @@ static void admit(struct serve_front *f, struct serve_conn *c, const struct prot
 		if (!why)
 			return;
 	} else if (!why) {
-		why = no_room(f, c, text, sizeof(text));
+		why = serve_no_room(f, c->group->prefix, text, sizeof(text));
 		/* Who comes back at once must not be refused for the sake of a process at its end. */
 		if (why && serve_tests_ending(&f->tests)) {
 			hold(f, c);
@@ -253,7 +264,11 @@ static void admit(struct serve_front *f, struct serve_conn *c, const struct prot
 		}
 	}
 	if (!why) {
-		r = serve_test_start(f, c, p);
+		r = serve_test_start(f, &(struct serve_start){.proto = p,
+							      .fd = c->fd,
+							      .peer = c->peer,
+							      .prefix = c->group->prefix,
+							      .cookie = c->own ? NULL : c->buf});
 		if (!r) {
 			serve_conn_close(f, c);
 			return;
@@ -267,7 +282,7 @@ static void admit(struct serve_front *f, struct serve_conn *c, const struct prot
 
 static void complete(struct serve_front *f, struct serve_conn *c, const struct proto *p)
 {
-	struct serve_test *t = serve_tests_find(&f->tests, c->buf);
+	struct serve_test *t = c->own ? NULL : serve_tests_find(&f->tests, c->buf);
 
 	if (t)
 		give(f, c, t);
@@ -297,6 +312,18 @@ static void read_more(struct serve_front *f, struct serve_conn *c)
 		refuse(f, c, PROTO_SAY_BUSY);
 }
 
+static void look_at_own(struct serve_front *f, struct serve_conn *c)
+{
+	ssize_t n = recv(c->fd, c->buf, c->own->pre_bytes, MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0)
+		serve_conn_close(f, c);
+	else /* fewer than it waits for: its end is behind them */
+		complete(f, c, c->own);
+}
+
 /* MSG_TRUNC: thrown away in the kernel. */
 static void drain(struct serve_front *f, struct serve_conn *c)
 {
@@ -310,7 +337,10 @@ void serve_conn_event(struct serve_front *f, struct serve_conn *c)
 {
 	switch (c->state) {
 	case SERVE_CONN_READ:
-		read_more(f, c);
+		if (c->own)
+			look_at_own(f, c);
+		else
+			read_more(f, c);
 		return;
 	case SERVE_CONN_DRAIN:
 		drain(f, c);

@@ -71,9 +71,13 @@ void serve_log_refusal(struct serve_front *f, const struct net_addr *peer, const
 
 static void listen_for(struct serve_front *f, uint32_t events)
 {
-	struct epoll_event ev = {.events = events, .data.u64 = (uint64_t)SERVE_S_LISTENER << 32};
+	for (size_t i = 0; i < f->n_doors; i++) {
+		struct epoll_event ev = {.events = events,
+					 .data.u64 = (uint64_t)SERVE_S_LISTENER << 32 | i};
 
-	epoll_ctl(f->ep, EPOLL_CTL_MOD, f->listener, &ev);
+		if (f->doors[i].listener >= 0)
+			epoll_ctl(f->ep, EPOLL_CTL_MOD, f->doors[i].listener, &ev);
+	}
 }
 
 static void pause_accept(struct serve_front *f)
@@ -84,15 +88,16 @@ static void pause_accept(struct serve_front *f)
 
 /* Without a free descriptor the queue would stay and wake us for ever: the reserved one takes a
  * connection out of it, so that at least one client hears why. */
-static void refuse_one(struct serve_front *f)
+static void refuse_one(struct serve_front *f, const struct serve_door *door)
 {
 	struct net_addr a = {.len = sizeof(a.ss)};
 	int fd;
 
 	close(f->reserve);
-	fd = accept4(f->listener, &a.sa, &a.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	fd = accept4(door->listener, &a.sa, &a.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0) {
-		send(fd, "\xff", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (!door->proto)
+			send(fd, "\xff", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 		close(fd);
 		net_addr_unmap(&a);
 		serve_log_refusal(f, &a, NULL, "no file descriptor is free");
@@ -101,18 +106,18 @@ static void refuse_one(struct serve_front *f)
 }
 
 /* False: no more at this visit. Errors of single connections are skipped. */
-static bool accept_one(struct serve_front *f)
+static bool accept_one(struct serve_front *f, const struct serve_door *door)
 {
 	struct net_addr a = {.len = sizeof(a.ss)};
-	int fd = accept4(f->listener, &a.sa, &a.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = accept4(door->listener, &a.sa, &a.len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd >= 0) {
 		net_addr_unmap(&a);
-		serve_conn_take(f, fd, &a);
+		serve_conn_take(f, fd, &a, door->proto);
 		return true;
 	}
 	if (errno == EMFILE || errno == ENFILE)
-		refuse_one(f);
+		refuse_one(f, door);
 	else if (errno != ENOBUFS && errno != ENOMEM)
 		return errno != EAGAIN;
 	pause_accept(f);
@@ -121,29 +126,30 @@ static bool accept_one(struct serve_front *f)
 
 static void on_listener(struct serve_front *f, size_t i)
 {
-	(void)i;
-	for (int n = 0; n < ACCEPTS_MAX && f->listener >= 0; n++) {
-		if (!accept_one(f))
+	for (int n = 0; n < ACCEPTS_MAX && f->doors[i].listener >= 0; n++) {
+		if (!accept_one(f, &f->doors[i]))
 			return;
 	}
 }
 
 /* ---- the end ---- */
 
+static void unwatch(struct serve_front *f, int *fd)
+{
+	if (*fd < 0)
+		return;
+	epoll_ctl(f->ep, EPOLL_CTL_DEL, *fd, NULL);
+	close(*fd);
+	*fd = -1;
+}
+
 static void stop_listening(struct serve_front *f)
 {
-	if (f->listener < 0)
-		return;
 	serve_heap_del(&f->heap, &f->accept_timer);
-	epoll_ctl(f->ep, EPOLL_CTL_DEL, f->listener, NULL);
-	close(f->listener);
-	f->listener = -1;
-	for (size_t i = 0; i < SERVE_UDP_MAX; i++) {
-		if (f->udp[i] < 0)
-			continue;
-		epoll_ctl(f->ep, EPOLL_CTL_DEL, f->udp[i], NULL);
-		close(f->udp[i]);
-		f->udp[i] = -1;
+	for (size_t i = 0; i < f->n_doors; i++) {
+		unwatch(f, &f->doors[i].listener);
+		for (size_t k = 0; k < SERVE_UDP_MAX; k++)
+			unwatch(f, &f->doors[i].udp[k]);
 	}
 }
 
@@ -253,10 +259,19 @@ static void on_status(struct serve_front *f, size_t i)
 	serve_status_event(f);
 }
 
+static void on_udp(struct serve_front *f, size_t i)
+{
+	size_t door = i / SERVE_UDP_MAX;
+
+	if (f->doors[door].proto)
+		serve_datagram_event(f, door, i % SERVE_UDP_MAX);
+	else
+		serve_udp_event(f, i);
+}
+
 static void (*const sources[SERVE_S_MAX])(struct serve_front *, size_t) = {
-	[SERVE_S_LISTENER] = on_listener, [SERVE_S_STOP] = on_stop,
-	[SERVE_S_CONN] = on_conn,         [SERVE_S_TEST] = on_test,
-	[SERVE_S_STATUS] = on_status,     [SERVE_S_UDP] = serve_udp_event,
+	[SERVE_S_LISTENER] = on_listener, [SERVE_S_STOP] = on_stop,     [SERVE_S_CONN] = on_conn,
+	[SERVE_S_TEST] = on_test,         [SERVE_S_STATUS] = on_status, [SERVE_S_UDP] = on_udp,
 };
 
 static int run(struct serve_front *f)
@@ -291,6 +306,18 @@ static int open_fds(struct serve_front *f)
 	return 0;
 }
 
+static int watch_door(struct serve_front *f, size_t i)
+{
+	const struct serve_door *d = &f->doors[i];
+	int r = d->listener < 0 ? 0 : serve_watch(f, d->listener, EPOLLIN, SERVE_S_LISTENER, i);
+
+	for (size_t k = 0; r >= 0 && k < SERVE_UDP_MAX; k++) {
+		if (d->udp[k] >= 0)
+			r = serve_watch(f, d->udp[k], EPOLLIN, SERVE_S_UDP, i * SERVE_UDP_MAX + k);
+	}
+	return r;
+}
+
 static int front_init(struct serve_front *f)
 {
 	int r = open_fds(f);
@@ -301,12 +328,8 @@ static int front_init(struct serve_front *f)
 		r = serve_pool_init(&f->pool, f->lim.pending);
 	if (r >= 0)
 		r = serve_tests_init(&f->tests, &f->lim);
-	if (r >= 0)
-		r = serve_watch(f, f->listener, EPOLLIN, SERVE_S_LISTENER, 0);
-	for (size_t i = 0; r >= 0 && i < SERVE_UDP_MAX; i++) {
-		if (f->udp[i] >= 0)
-			r = serve_watch(f, f->udp[i], EPOLLIN, SERVE_S_UDP, i);
-	}
+	for (size_t i = 0; r >= 0 && i < f->n_doors; i++)
+		r = watch_door(f, i);
 	if (r >= 0 && f->cfg->stop_fd >= 0)
 		r = serve_watch(f, f->cfg->stop_fd, EPOLLIN, SERVE_S_STOP, 0);
 	if (r >= 0 && f->cfg->status_fd > 0)
@@ -333,8 +356,36 @@ static void front_fini(struct serve_front *f)
 	}
 }
 
+/* UDP beside TCP where the protocol has both. */
+static void open_doors(struct serve_front *f, const int take_listeners[SERVE_DOORS_MAX])
+{
+	f->n_doors = 1 + f->cfg->n_others;
+	for (size_t i = 0; i < f->n_doors; i++) {
+		struct serve_door *d = &f->doors[i];
+		struct weir_err e = {0};
+
+		*d = (struct serve_door){
+			.proto = i ? f->cfg->others[i - 1].proto : f->cfg->only,
+			.listener = take_listeners[i],
+			.udp = {-1, -1},
+		};
+		if (d->listener < 0 || (d->proto && !d->proto->in_band))
+			continue;
+		if (!serve_udp_open(d->listener, d->udp, &e))
+			log_no_udp(f, e.msg);
+	}
+}
+
 int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, serve_body *body,
 		struct weir_err *e)
+{
+	const int listeners[SERVE_DOORS_MAX] = {take_listener, -1, -1, -1};
+
+	return serve_front_doors(cfg, listeners, usual_nice, body, e);
+}
+
+int serve_front_doors(const struct serve_cfg *cfg, const int take_listeners[SERVE_DOORS_MAX],
+		      int usual_nice, serve_body *body, struct weir_err *e)
 {
 	struct serve_front f = {
 		.cfg = cfg,
@@ -342,7 +393,6 @@ int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, 
 		.body = body,
 		.usual_nice = usual_nice,
 		.ep = -1,
-		.listener = take_listener,
 		.null = -1,
 		.reserve = -1,
 		.stop_pipe = {-1, -1},
@@ -355,14 +405,11 @@ int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, 
 		.accept_timer.kind = SERVE_T_ACCEPT,
 		.stop_timer.kind = SERVE_T_STOP,
 		.udp_timer.kind = SERVE_T_UDP,
-		.udp = {-1, -1},
 	};
-	struct weir_err udp_err = {0};
 	int r;
 
 	serve_limits_fill(&f.lim, cfg->public_mode, cfg->one_off || cfg->exclusive);
-	if (!serve_udp_open(take_listener, f.udp, &udp_err))
-		log_no_udp(&f, udp_err.msg);
+	open_doors(&f, take_listeners);
 	r = front_init(&f);
 	if (r >= 0)
 		r = run(&f);

@@ -59,7 +59,7 @@ size_t serve_udp_open(int listener, int fds[SERVE_UDP_MAX], struct weir_err *e)
 
 bool serve_udp_is_served(const struct serve_front *f)
 {
-	return f->udp[0] >= 0;
+	return f->doors[0].udp[0] >= 0;
 }
 
 /* ---- turns ------------------------------------------------------------------------ */
@@ -246,7 +246,7 @@ static bool is_everywhere(const struct serve_front *f)
 {
 	struct net_addr a = {.len = sizeof(a.ss)};
 
-	if (f->udp[0] < 0 || getsockname(f->udp[0], &a.sa, &a.len))
+	if (f->doors[0].udp[0] < 0 || getsockname(f->doors[0].udp[0], &a.sa, &a.len))
 		return false;
 	return a.sa.sa_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&a.in6.sin6_addr)
 					  : a.in4.sin_addr.s_addr == htonl(INADDR_ANY);
@@ -324,8 +324,8 @@ void serve_udp_event(struct serve_front *f, size_t i)
 	struct net_dgram d;
 	ssize_t n;
 
-	for (int k = 0; k < VISIT_MAX && f->udp[i] >= 0; k++) {
-		n = net_udp_recv(f->udp[i], p, sizeof(p), &d);
+	for (int k = 0; k < VISIT_MAX && f->doors[0].udp[i] >= 0; k++) {
+		n = net_udp_recv(f->doors[0].udp[i], p, sizeof(p), &d);
 		if (n < 0)
 			break;
 		if ((size_t)n < sizeof(p))

@@ -59,6 +59,7 @@ struct serve_conn {
 	size_t have;
 	uint8_t buf[SERVE_PRE_MAX];
 	struct net_addr peer;
+	const struct proto *own; /* its port is that protocol's; NULL = told by its bytes */
 };
 _Static_assert(sizeof(struct serve_conn) <= 512, "a silent connection costs at most 512 bytes");
 
@@ -173,6 +174,9 @@ struct serve_job {
 	struct proto_limits limits;
 	unsigned workers;
 	const _Atomic int *overlap;
+	const struct proto_early *early; /* a UDP flow's without a control connection */
+	size_t n_early;
+	int64_t began_ns;
 };
 /* Runs in the child and returns its exit status. */
 typedef int serve_body(const struct serve_job *job);
@@ -227,6 +231,7 @@ struct serve_test {
 	enum serve_udp_state udp;
 	uint64_t turn;     /* who waits longest is next */
 	int64_t udp_until; /* its hellos may hold up others until then */
+	bool datagrams;    /* begun by a datagram that nobody vouches for */
 	bool has_token;    /* else hellos are told by address alone */
 	uint8_t token[PROTO_TOKEN_LEN];
 	bool began;    /* it expected some */
@@ -246,11 +251,22 @@ struct serve_tests {
 int serve_tests_init(struct serve_tests *ts, const struct serve_limits *lim);
 void serve_tests_fini(struct serve_tests *ts);
 struct serve_test *serve_tests_find(const struct serve_tests *ts, const void *cookie);
+size_t serve_tests_of_datagrams(const struct serve_tests *ts);
 size_t serve_tests_of_prefix(const struct serve_tests *ts, uint64_t prefix);
 bool serve_tests_unsettled(const struct serve_tests *ts); /* some wait for data connections */
 bool serve_tests_ending(const struct serve_tests *ts);    /* some have handed in their result */
-/* Forks a child that takes the connection; 0 or -errno, then it is still the caller's. */
-int serve_test_start(struct serve_front *f, const struct serve_conn *c, const struct proto *p);
+/* Who begins a test, by a connection or by a UDP flow. */
+struct serve_start {
+	const struct proto *proto;
+	int fd;
+	struct net_addr peer;
+	uint64_t prefix;
+	const void *cookie;              /* PROTO_COOKIE_LEN bytes, or NULL */
+	const struct proto_early *early; /* of a UDP flow: what came before fd was there */
+	size_t n_early;
+};
+/* Forks a child that takes fd; 0 or -errno. fd is still the caller's. */
+int serve_test_start(struct serve_front *f, const struct serve_start *s);
 /* 0: the child has a copy; -EAGAIN: its channel is full; -ENOENT: it expects no more. */
 int serve_test_give(struct serve_front *f, struct serve_test *t, uint64_t seq, int fd);
 void serve_test_event(struct serve_front *f, struct serve_test *t);
@@ -270,14 +286,21 @@ enum serve_source {
 	SERVE_S_MAX
 };
 #define SERVE_UDP_MAX 2 /* a socket a family */
+struct serve_door {
+	const struct proto *proto; /* NULL = told by the cookie */
+	int listener;
+	int udp[SERVE_UDP_MAX]; /* where hellos and first datagrams come in; -1 = none */
+};
+#define SERVE_DOORS_MAX (1 + SERVE_OTHERS_MAX)
 struct serve_front {
 	const struct serve_cfg *cfg;
 	struct serve_limits lim;
 	serve_body *body;
 	int usual_nice;
-	int ep, listener, null, reserve; /* reserve: given up to accept and refuse at EMFILE */
-	int udp[SERVE_UDP_MAX];          /* where hellos come in; -1 = none */
-	int stop_pipe[2];                /* children see its end */
+	int ep, null, reserve; /* reserve: given up to accept and refuse at EMFILE */
+	struct serve_door doors[SERVE_DOORS_MAX]; /* the main one first */
+	size_t n_doors;
+	int stop_pipe[2]; /* children see its end */
 	struct serve_heap heap;
 	struct serve_pool pool;
 	struct serve_tests tests;
@@ -295,7 +318,12 @@ void serve_log(struct serve_front *f, const struct serve_line *l);
 void serve_log_refusal(struct serve_front *f, const struct net_addr *peer, const struct proto *p,
 		       const char *why);
 void serve_ended(struct serve_front *f, bool ran); /* a test's slot is free again */
-void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *peer);
+void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *peer,
+		     const struct proto *own);
+/* NULL: it may be served, there is room. Else why not. */
+const char *serve_objection(struct serve_front *f, const struct net_addr *peer, char *dst,
+			    size_t cap);
+const char *serve_no_room(struct serve_front *f, uint64_t prefix, char *dst, size_t cap);
 void serve_conn_event(struct serve_front *f, struct serve_conn *c);
 void serve_conn_expired(struct serve_front *f, struct serve_conn *c);
 void serve_conn_close(struct serve_front *f, struct serve_conn *c);
@@ -309,7 +337,11 @@ void serve_status_put(const struct serve_front *f, struct buf *b);
 
 /* Beside a TCP listener: the same addresses and port. How many sockets; none is no failure. */
 size_t serve_udp_open(int listener, int fds[SERVE_UDP_MAX], struct weir_err *e);
-void serve_udp_event(struct serve_front *f, size_t i);
+void serve_udp_event(struct serve_front *f, size_t i); /* i: of the main door's */
+
+/* ---- UDP flows without a hello (datagram.c) ---- */
+
+void serve_datagram_event(struct serve_front *f, size_t door, size_t i);
 /* A child wants n UDP flows; whose turn it is hears so. */
 void serve_udp_expect(struct serve_front *f, struct serve_test *t, const struct serve_msg *m);
 void serve_udp_done(struct serve_front *f, struct serve_test *t);
@@ -323,5 +355,8 @@ bool serve_udp_is_served(const struct serve_front *f);
 /* Serves on take_listener (closed at the end) with the privileges and the promptness it has. */
 int serve_front(const struct serve_cfg *cfg, int take_listener, int usual_nice, serve_body *body,
 		struct weir_err *e);
+/* The same, with doors for cfg->others; -1 = that one is closed. */
+int serve_front_doors(const struct serve_cfg *cfg, const int take_listeners[SERVE_DOORS_MAX],
+		      int usual_nice, serve_body *body, struct weir_err *e);
 
 #endif

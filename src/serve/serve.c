@@ -56,6 +56,35 @@ static int drop_privileges(const struct serve_cfg *cfg, struct weir_err *e)
 	return sys_priv_drop(uid, gid, e);
 }
 
+static void warn_port(const struct serve_cfg *cfg, const char *name, const char *why)
+{
+	struct buf b = {0};
+	char what[64];
+
+	snprintf(what, sizeof(what), "%s is not served", name);
+	serve_note_put(&b, what, why, cfg->log_json && !cfg->warn);
+	if (!b.failed)
+		(cfg->warn ? cfg->warn : cfg->log)(cfg->arg, b.data);
+	buf_fini(&b);
+}
+
+/* A port that somebody else has is no reason not to serve the others. */
+static void open_others(const struct serve_cfg *cfg, int fds[SERVE_DOORS_MAX])
+{
+	const struct net_sock_opts o = {
+		.bind_host = cfg->bind_host, .bind_dev = cfg->bind_dev, .family = cfg->family};
+
+	for (size_t i = 0; i < cfg->n_others; i++) {
+		const struct serve_port *p = &cfg->others[i];
+		struct weir_err e = {0};
+
+		fds[1 + i] = net_listen_tcp(&o, p->port, BACKLOG, &e);
+		if (fds[1 + i] >= 0)
+			continue;
+		warn_port(cfg, p->proto->name, e.msg);
+	}
+}
+
 static int open_listener(const struct serve_cfg *cfg, struct weir_err *e)
 {
 	struct net_sock_opts o = {
@@ -93,18 +122,23 @@ static void say_ready(const struct serve_cfg *cfg, int listener)
 
 int serve_run(const struct serve_cfg *cfg, struct weir_err *e)
 {
+	int fds[SERVE_DOORS_MAX] = {-1, -1, -1, -1};
 	int r, nice, listener = open_listener(cfg, e);
 
 	if (listener < 0)
 		return listener;
+	fds[0] = listener;
+	open_others(cfg, fds);
 	raise_descriptors();
 	nice = serve_prompt();
 	r = drop_privileges(cfg, e);
 	if (r >= 0) {
 		say_ready(cfg, listener);
-		r = serve_front(cfg, listener, nice, serve_child_body, e);
+		r = serve_front_doors(cfg, fds, nice, serve_child_body, e);
 	} else {
-		close(listener);
+		for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
 	}
 	serve_usual(nice);
 	return r;

@@ -40,9 +40,20 @@ struct serve_words {
 	 * lines and tabs are gone. */
 	void (*text)(void *arg, size_t slot, int stream, const char *text, size_t n);
 };
+/* A protocol that has a port of its own beside the main one. */
+struct serve_port {
+	const struct proto *proto;
+	uint16_t port;
+};
+#define SERVE_OTHERS_MAX 3
 struct serve_cfg {
-	const char *bind_host; /* NULL = all */
-	const char *bind_dev;  /* of the listener, or NULL */
+	struct serve_port others[SERVE_OTHERS_MAX];
+	size_t n_others;
+	const struct proto
+		*only; /* the main port is this protocol's alone; NULL = told by cookie */
+	const struct proto_iperf2 *iperf2; /* or NULL */
+	const char *bind_host;             /* NULL = all */
+	const char *bind_dev;              /* of the listener, or NULL */
 	int family;
 	uint16_t port;
 	const struct net_prefix *allow; /* beside on-link and private peers */
@@ -66,6 +77,8 @@ struct serve_cfg {
 	/* One complete log line (no newline), already safe. */
 	void (*log)(void *arg, const char *line);
 	const struct serve_words *words; /* or NULL */
+	/* What is not served, once, when it starts; NULL = a log line. */
+	void (*warn)(void *arg, const char *text);
 	/* After the listener is up and privileges are gone. */
 	void (*ready)(void *arg, const char *where);
 	void *arg;

@@ -105,7 +105,7 @@ void serve_status_put(const struct serve_front *f, struct buf *b)
 	struct jw w = jw_init(b);
 	char where[80] = "";
 
-	if (f->listener >= 0 && !getsockname(f->listener, &a.sa, &a.len))
+	if (f->doors[0].listener >= 0 && !getsockname(f->doors[0].listener, &a.sa, &a.len))
 		net_addr_port_text(&a, where, sizeof(where));
 	jw_obj(&w, NULL);
 	jw_str(&w, "version", weir_version);

@@ -64,6 +64,15 @@ struct serve_test *serve_tests_find(const struct serve_tests *ts, const void *co
 	return NULL;
 }
 
+size_t serve_tests_of_datagrams(const struct serve_tests *ts)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ts->cap; i++)
+		n += ts->v[i].pid && ts->v[i].datagrams;
+	return n;
+}
+
 size_t serve_tests_of_prefix(const struct serve_tests *ts, uint64_t prefix)
 {
 	size_t n = 0;
@@ -128,13 +137,16 @@ static unsigned workers_for(size_t tests)
 	return n ? n : 1;
 }
 
-static struct serve_job job_of(const struct serve_front *f, const struct serve_test *t, int ctl,
-			       int chan)
+static struct serve_job job_of(const struct serve_front *f, const struct serve_test *t,
+			       const struct serve_start *s, int chan)
 {
 	struct serve_job job = {
 		.cfg = f->cfg,
 		.proto = t->proto,
-		.ctl = ctl,
+		.ctl = s->fd,
+		.early = s->early,
+		.n_early = s->n_early,
+		.began_ns = s->n_early ? s->early[0].arrival_ns : t->start_ns,
 		.chan = chan,
 		.stop = f->stop_pipe[0],
 		.nice = f->usual_nice,
@@ -154,9 +166,9 @@ static struct serve_job job_of(const struct serve_front *f, const struct serve_t
 }
 
 static _Noreturn void become_child(const struct serve_front *f, const struct serve_test *t,
-				   pid_t parent, int ctl, int chan)
+				   const struct serve_start *s, pid_t parent, int chan)
 {
-	struct serve_job job = job_of(f, t, ctl, chan);
+	struct serve_job job = job_of(f, t, s, chan);
 	const int keep[] = {job.ctl, job.chan, job.stop};
 
 	/* Other clients' cookies are none of its business. */
@@ -180,11 +192,39 @@ static void slot_free(struct serve_front *f, struct serve_test *t)
 	f->tests.n--;
 }
 
-int serve_test_start(struct serve_front *f, const struct serve_conn *c, const struct proto *p)
+static void mark_overlap(struct serve_tests *ts, struct serve_test *t)
+{
+	for (size_t i = 0; i < ts->cap; i++) {
+		if (&ts->v[i] == t || !ts->v[i].pid || !ts->v[i].began || ts->v[i].over ||
+		    ts->v[i].chan < 0)
+			continue;
+		ts->overlap[i] = 1;
+		ts->overlap[t - ts->v] = 1;
+	}
+}
+
+static void run_timer(struct serve_front *f, struct serve_test *t)
+{
+	serve_heap_del(&f->heap, &t->timer);
+	if (f->lim.duration_ns)
+		serve_heap_set(&f->heap, &t->timer,
+			       clk_mono_ns() + f->lim.duration_ns + OVERDUE_NS);
+}
+
+/* Nothing else of it will come to the front. */
+static void is_whole(struct serve_front *f, struct serve_test *t)
+{
+	t->began = t->complete = true;
+	t->flows = 1;
+	mark_overlap(&f->tests, t);
+	run_timer(f, t);
+}
+
+int serve_test_start(struct serve_front *f, const struct serve_start *s)
 {
 	struct serve_test *t = free_slot(&f->tests);
+	const struct serve_start own = *s; /* the child has no copy of the tables around it */
 	pid_t parent = getpid();
-	int ctl = c->fd; /* the child has no copy of the table that c is in */
 	int fds[2], r;
 
 	if (!t)
@@ -194,14 +234,16 @@ int serve_test_start(struct serve_front *f, const struct serve_conn *c, const st
 		return r;
 	*t = (struct serve_test){.timer.kind = SERVE_T_TEST,
 				 .chan = fds[0],
-				 .proto = p,
-				 .prefix = c->group->prefix,
+				 .proto = s->proto,
+				 .prefix = s->prefix,
 				 .window = window_take(&f->tests),
 				 .start_ns = clk_mono_ns(),
-				 .peer = c->peer};
-	memcpy(t->cookie, c->buf, sizeof(t->cookie));
+				 .datagrams = s->n_early > 0,
+				 .peer = s->peer};
+	if (s->cookie)
+		memcpy(t->cookie, s->cookie, sizeof(t->cookie));
 	t->local.len = sizeof(t->local.ss);
-	if (getsockname(ctl, &t->local.sa, &t->local.len))
+	if (getsockname(s->fd, &t->local.sa, &t->local.len))
 		t->local.len = 0;
 	net_addr_unmap(&t->local);
 	f->tests.overlap[t - f->tests.v] = 0;
@@ -209,7 +251,7 @@ int serve_test_start(struct serve_front *f, const struct serve_conn *c, const st
 	r = serve_watch(f, t->chan, EPOLLIN, SERVE_S_TEST, (size_t)(t - f->tests.v));
 	t->pid = r < 0 ? -1 : fork();
 	if (t->pid == 0)
-		become_child(f, t, parent, ctl, fds[1]);
+		become_child(f, t, &own, parent, fds[1]);
 	close(fds[1]);
 	if (t->pid < 0) {
 		r = r < 0 ? r : -errno;
@@ -218,6 +260,8 @@ int serve_test_start(struct serve_front *f, const struct serve_conn *c, const st
 		return r;
 	}
 	serve_heap_set(&f->heap, &t->timer, clk_mono_ns() + SETUP_NS);
+	if (s->proto->in_band)
+		is_whole(f, t);
 	return 0;
 }
 
@@ -228,17 +272,6 @@ static void kill_test(struct serve_test *t, const char *why)
 	if (!t->killed)
 		t->killed = why;
 	kill(t->pid, SIGKILL);
-}
-
-static void mark_overlap(struct serve_tests *ts, struct serve_test *t)
-{
-	for (size_t i = 0; i < ts->cap; i++) {
-		if (&ts->v[i] == t || !ts->v[i].pid || !ts->v[i].began || ts->v[i].over ||
-		    ts->v[i].chan < 0)
-			continue;
-		ts->overlap[i] = 1;
-		ts->overlap[t - ts->v] = 1;
-	}
 }
 
 static void expects(struct serve_front *f, struct serve_test *t, uint64_t n)
@@ -372,10 +405,7 @@ int serve_test_give(struct serve_front *f, struct serve_test *t, uint64_t seq, i
 	if (++t->given == t->expect) {
 		t->complete = true;
 		serve_udp_done(f, t);
-		serve_heap_del(&f->heap, &t->timer);
-		if (f->lim.duration_ns)
-			serve_heap_set(&f->heap, &t->timer,
-				       clk_mono_ns() + f->lim.duration_ns + OVERDUE_NS);
+		run_timer(f, t);
 	}
 	return 0;
 }

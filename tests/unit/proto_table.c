@@ -15,7 +15,8 @@ static const struct proto *sniffed(const void *p, size_t n, bool *more)
 {
 	*more = false;
 	for (size_t i = 0; proto_at(i); i++) {
-		enum proto_sniff r = proto_at(i)->sniff(p, n);
+		enum proto_sniff r =
+			proto_at(i)->no_cookie ? PROTO_SNIFF_NO : proto_at(i)->sniff(p, n);
 
 		*more |= r == PROTO_SNIFF_MORE;
 		if (r == PROTO_SNIFF_YES)
@@ -29,7 +30,8 @@ static void table_in_order(void **state)
 	(void)state;
 	assert_string_equal(proto_at(0)->name, "weir");
 	assert_string_equal(proto_at(1)->name, "iperf3");
-	assert_null(proto_at(2));
+	assert_string_equal(proto_at(2)->name, "iperf2");
+	assert_null(proto_at(3));
 	assert_ptr_equal(proto_find("iperf3"), proto_at(1));
 	assert_null(proto_find("iperf"));
 }

@@ -132,7 +132,8 @@ static inline int loopback_listener(uint16_t *port)
 	return fd;
 }
 
-static inline void server_start(struct server *s, const struct serve_cfg *with)
+static inline void server_start_body(struct server *s, const struct serve_cfg *with,
+				     serve_body *body)
 {
 	int log[2], stop[2], listener = loopback_listener(&s->port);
 
@@ -149,13 +150,18 @@ static inline void server_start(struct server *s, const struct serve_cfg *with)
 		cfg.stop_fd = stop[0];
 		cfg.log = log_to_pipe;
 		cfg.arg = &log[1];
-		_exit(serve_front(&cfg, listener, serve_prompt(), stand_in, NULL) < 0);
+		_exit(serve_front(&cfg, listener, serve_prompt(), body, NULL) < 0);
 	}
 	close(listener);
 	close(log[1]);
 	close(stop[0]);
 	s->log = log[0];
 	s->stop = stop[1];
+}
+
+static inline void server_start(struct server *s, const struct serve_cfg *with)
+{
+	server_start_body(s, with, stand_in);
 }
 
 /* Waits for its end. */

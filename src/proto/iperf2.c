@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * iperf 2, both roles: no control connection, no negotiation. A TCP flow's first bytes carry the
+ * wishes and its end ends the test; of UDP every datagram carries them, a negative number is the
+ * end, and the answer to it is the server's whole report.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "proto/priv.h"
+
+#define UDP_LEN         1470
+#define UDP_LEN_V6      1450
+#define FIRST_NS        (4 * NSEC_PER_SEC) /* for a header that has begun */
+#define TIME_DEFAULT_NS (10 * NSEC_PER_SEC)
+#define FIN_TRIES       10
+#define FIN_REFUSALS    3
+#define FIN_WAIT_NS     (250 * NSEC_PER_MSEC)
+#define FIN_LEAD_NS     (20 * NSEC_PER_MSEC) /* the last datagrams may take another queue */
+#define FIN_SILENCE_NS  (500 * NSEC_PER_MSEC)
+#define FIN_ANSWERS     16
+#define FIN_LOOK_NS     (5 * NSEC_PER_MSEC)
+#define END_WAIT_NS     (5 * NSEC_PER_SEC)
+#define HANGUP_NS       (2 * NSEC_PER_SEC)
+#define WASTE           4096
+
+struct state {
+	int *fd; /* the data sockets once more: the engine closes its own */
+	size_t n;
+	bool newer;
+	uint32_t len; /* UDP: of the datagram that is answered */
+	uint8_t head[IPERF2_FIRST_MAX];
+};
+
+static int state_new(struct proto_session *s, size_t n, struct weir_err *e)
+{
+	struct state *st = calloc(1, sizeof(*st));
+
+	if (st)
+		st->fd = calloc(n ? n : 1, sizeof(*st->fd));
+	if (!st || !st->fd) {
+		free(st);
+		return err_os(e, ENOMEM, "data connections");
+	}
+	for (size_t i = 0; i < n; i++)
+		st->fd[i] = -1;
+	st->n = n;
+	s->state = st;
+	return 0;
+}
+
+static void iperf2_close(struct proto_session *s)
+{
+	struct state *st = s->state;
+
+	for (size_t i = 0; st && i < st->n; i++)
+		if (st->fd[i] >= 0)
+			close(st->fd[i]);
+	for (size_t i = 0; st && s->plan && i < s->plan->n; i++)
+		s->plan->flows[i].udp_head = NULL;
+	if (st)
+		free(st->fd);
+	free(st);
+	s->state = NULL;
+	if (s->ctl_fd >= 0)
+		close(s->ctl_fd);
+	s->ctl_fd = -1;
+}
+
+/* ---- client ----------------------------------------------------------------------------- */
+
+static bool has_dir(const struct proto_session *s, enum net_dir dir)
+{
+	return flow_plan_count(s->plan, dir) > 0;
+}
+
+static struct iperf2_hello wishes(const struct proto_session *s, size_t streams)
+{
+	const struct flow_plan *p = s->plan;
+	const struct flow_spec *f = &p->flows[0];
+	bool up = has_dir(s, NET_UP), down = has_dir(s, NET_DOWN);
+	struct iperf2_hello h = {
+		.newer = !(s->iperf2 && s->iperf2->old) && f->transport == NET_TCP,
+		.reverse = !up,
+		.full_duplex = up && down,
+		.threads = (uint32_t)streams,
+		.port = s->port,
+		.len = f->transport == NET_TCP ? f->len : 0,
+		.window = f->transport == NET_UDP ? (uint32_t)f->rate_bps : (uint32_t)f->window,
+		.time_ns = p->duration_ns,
+		.bytes = p->bytes,
+		.rate_bps = f->rate_bps,
+		.tos = f->tos,
+	};
+
+	if (s->iperf2 && s->iperf2->key) {
+		h.key = (const uint8_t *)s->iperf2->key;
+		h.key_len = strlen(s->iperf2->key);
+	}
+	return h;
+}
+
+static int open_one(struct proto_session *s, size_t i, struct weir_err *e)
+{
+	struct net_sock_opts o = s->sock ? *s->sock : (struct net_sock_opts){0};
+	const struct flow_spec *spec = &s->plan->flows[i];
+	int ret = proto_cport(s, i, &o, e);
+
+	if (ret < 0)
+		return ret;
+	if (spec->transport == NET_UDP)
+		return net_connect_udp(&s->peer_addr, &o, spec, e);
+	if (i == 0 && s->ctl_fd >= 0) { /* how it was found out that somebody listens */
+		ret = s->ctl_fd;
+		s->ctl_fd = -1;
+		return ret;
+	}
+	return net_connect_tcp(&s->peer_addr, &o, spec, proto_idle_ns(s), e);
+}
+
+static int say_hello(struct proto_session *s, int fd, const struct iperf2_hello *h,
+		     struct weir_err *e)
+{
+	struct state *st = s->state;
+	size_t n = iperf2_tcp_put(h, st->head);
+	int ret;
+
+	if (s->iperf2 && s->iperf2->plain)
+		return 0;
+	ret = net_write_full(fd, st->head, n, clk_mono_ns() + proto_idle_ns(s), s->stop_fd);
+	return ret < 0 ? proto_read_err(s, ret, "saying what is wanted", e) : 0;
+}
+
+static int open_flow(struct proto_session *s, size_t i, const struct iperf2_hello *h,
+		     struct weir_err *e)
+{
+	struct state *st = s->state;
+	int fd = open_one(s, i, e), ret = 0;
+
+	if (fd < 0)
+		return err_wrap(e, "data connection %zu", i + 1) < 0 ? fd : fd;
+	s->fds[i] = fd;
+	if (s->plan->flows[i].transport == NET_TCP)
+		ret = say_hello(s, fd, h, e);
+	st->fd[i] = dup(fd);
+	return ret == 0 && st->fd[i] < 0 ? err_os(e, errno, "data connection %zu", i + 1) : ret;
+}
+
+static void udp_wishes(struct proto_session *s, const struct iperf2_hello *h)
+{
+	struct state *st = s->state;
+
+	iperf2_tcp_put(h, st->head);
+	for (size_t i = 0; i < s->plan->n; i++) {
+		struct flow_spec *f = &s->plan->flows[i];
+
+		if (!f->len)
+			f->len = s->peer_addr.sa.sa_family == AF_INET6 ? UDP_LEN_V6 : UDP_LEN;
+		f->udp_form = NET_UDP_IPERF2;
+		f->udp_from_zero = true;
+		f->counters_64bit = false;
+		f->udp_head = st->head;
+		f->udp_head_len = IPERF2_HEADER_OLD;
+	}
+}
+
+/* Both directions share a connection. */
+static int open_down(struct proto_session *s, size_t streams, struct weir_err *e)
+{
+	for (size_t i = streams; i < s->plan->n; i++) {
+		s->fds[i] = dup(s->fds[i - streams]);
+		if (s->fds[i] < 0)
+			return err_os(e, errno, "data connection %zu", i + 1);
+	}
+	return 0;
+}
+
+static int check_wishes(const struct proto_session *s, struct weir_err *e)
+{
+	bool udp = proto_has_udp(s->plan), old = s->iperf2 && s->iperf2->old;
+
+	if (udp && has_dir(s, NET_DOWN))
+		return err_set(e, WEIR_USAGE, EOPNOTSUPP,
+			       "iperf 2 sends UDP towards a client only on one unproven datagram, "
+			       "which weir does not ask for");
+	if (has_dir(s, NET_DOWN) && old)
+		return err_set(e, WEIR_USAGE, EOPNOTSUPP,
+			       "iperf 2.0.5 has no reverse direction on a client's connection");
+	if (s->plan->omit_ns > 0)
+		return err_set(e, WEIR_USAGE, EOPNOTSUPP, "iperf 2 has no warm-up (--omit)");
+	return 0;
+}
+
+static int iperf2_connect(struct proto_session *s, struct weir_err *e)
+{
+	size_t up = flow_plan_count(s->plan, NET_UP), streams = up ? up : s->plan->n;
+	struct iperf2_hello h;
+	int ret = check_wishes(s, e);
+
+	snprintf(s->peer.tool, sizeof(s->peer.tool), "%s", "iperf");
+	if (ret == 0)
+		ret = proto_fds_new(s, s->plan->n, e);
+	if (ret == 0)
+		ret = state_new(s, s->plan->n, e);
+	if (ret < 0)
+		return ret;
+	h = wishes(s, streams);
+	if (proto_has_udp(s->plan))
+		udp_wishes(s, &h);
+	for (size_t i = 0; ret == 0 && i < streams; i++)
+		ret = open_flow(s, i, &h, e);
+	return ret == 0 ? open_down(s, streams, e) : ret;
+}
+
+/* What a 2.1 server said when it had read the header; then its end, after all that was sent. */
+static void await_end(struct proto_session *s, int fd, int64_t deadline_ns)
+{
+	uint8_t waste[WASTE];
+	bool first = true;
+	ssize_t n = 1;
+
+	while (n > 0 && net_wait_readable(fd, deadline_ns, s->stop_fd) == 0) {
+		n = recv(fd, waste, sizeof(waste), MSG_DONTWAIT);
+		if (n > 0 && first && !s->peer.version[0])
+			iperf2_ack_get(waste, (size_t)n, s->peer.version, sizeof(s->peer.version));
+		first = false;
+		n = n < 0 && (errno == EAGAIN || errno == EINTR) ? 1 : n;
+	}
+}
+
+/* A client that still sends, or reads, when its server has closed would see a reset. */
+static void await_hangup(const struct proto_session *s, int fd, int64_t deadline_ns)
+{
+	struct pollfd p[2] = {{.fd = fd, .events = POLLRDHUP},
+			      {.fd = s->stop_fd, .events = POLLIN}};
+	int64_t left;
+
+	while ((left = deadline_ns - clk_mono_ns()) > 0 && !p[0].revents && !p[1].revents)
+		poll(p, 2, (int)(left / NSEC_PER_MSEC) + 1);
+}
+
+static int exchange_tcp(struct proto_session *s)
+{
+	struct state *st = s->state;
+	int64_t deadline = clk_mono_ns() + END_WAIT_NS;
+
+	if (has_dir(s, NET_DOWN)) {
+		if (s->role == PROTO_SERVER)
+			await_hangup(s, st->fd[0], clk_mono_ns() + HANGUP_NS);
+		return 0;
+	}
+	for (size_t i = 0; s->role == PROTO_CLIENT && i < st->n; i++)
+		if (st->fd[i] >= 0)
+			await_end(s, st->fd[i], deadline);
+	return 0;
+}
+
+/* ---- UDP: the end and its answer ---------------------------------------------------- */
+
+static void put_end(const struct flow_spec *f, uint8_t *p, int64_t sent)
+{
+	const uint32_t zero = 0;
+	int64_t now = clk_real_ns();
+	uint32_t words[3];
+
+	words[0] = htonl(zero - (uint32_t)sent);
+	words[1] = htonl((uint32_t)(now / NSEC_PER_SEC));
+	words[2] = htonl((uint32_t)(now % NSEC_PER_SEC / NSEC_PER_USEC));
+	memcpy(p, words, sizeof(words));
+	if (f->len >= 12 + IPERF2_HEADER_OLD)
+		memcpy(p + 12, f->udp_head, IPERF2_HEADER_OLD);
+}
+
+/* 1: reported; -ETIMEDOUT: not by then; -errno. */
+static int await_report(struct proto_session *s, int fd, int64_t until_ns, struct iperf2_report *r)
+{
+	uint8_t p[IPERF2_REPORT_MAX];
+	int ret;
+
+	while ((ret = net_wait_readable(fd, until_ns, s->stop_fd)) == 0) {
+		ssize_t n = recv(fd, p, sizeof(p), MSG_DONTWAIT);
+
+		/* The flow has asked for the errors of its datagrams: one waits, too. */
+		if (n < 0 && errno == EAGAIN && recv(fd, p, sizeof(p), MSG_ERRQUEUE) >= 0)
+			return -ECONNREFUSED;
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (n > 0 && iperf2_report_get(p, (size_t)n, r))
+			return 1;
+	}
+	return ret;
+}
+
+static int end_flow(struct proto_session *s, size_t i, int64_t sent, struct iperf2_report *r)
+{
+	const struct state *st = s->state;
+	const struct flow_spec *f = &s->plan->flows[i];
+	uint8_t *p = calloc(1, f->len);
+	int ret = p ? -ETIMEDOUT : -ENOMEM, refusals = 0;
+
+	if (p)
+		put_end(f, p, sent);
+	for (int k = 0; k < FIN_TRIES && refusals < FIN_REFUSALS &&
+			(ret == -ETIMEDOUT || ret == -ECONNREFUSED);
+	     k++) {
+		ret = send(st->fd[i], p, f->len, MSG_NOSIGNAL) < 0
+			      ? -errno
+			      : await_report(s, st->fd[i], clk_mono_ns() + FIN_WAIT_NS, r);
+		ret = ret == -EAGAIN ? -ETIMEDOUT : ret;
+		refusals += ret == -ECONNREFUSED;
+	}
+	free(p);
+	return ret;
+}
+
+static void take_report(const struct iperf2_report *r, struct proto_flow_result *f)
+{
+	const uint64_t most = INT64_MAX;
+
+	*f = (struct proto_flow_result){
+		.bytes = r->bytes,
+		.retransmits = -1,
+		.seconds = r->seconds,
+		.udp = true,
+		.packets = (int64_t)(r->datagrams < most ? r->datagrams : most),
+		.lost = (int64_t)(r->lost < r->datagrams ? r->lost : r->datagrams),
+		.omitted_packets = -1,
+		.omitted_lost = -1,
+		.reordered = (int64_t)(r->reordered < most ? r->reordered : most),
+		.jitter = r->jitter,
+	};
+}
+
+static int end_udp(struct proto_session *s, const struct proto_result *mine,
+		   struct proto_result *theirs, struct weir_err *e)
+{
+	struct iperf2_report r;
+	int ret = 1;
+
+	theirs->flows = calloc(mine->n ? mine->n : 1, sizeof(*theirs->flows));
+	if (!theirs->flows)
+		return err_os(e, ENOMEM, "results");
+	clk_sleep_until(clk_mono_ns() + FIN_LEAD_NS);
+	for (size_t i = 0; ret > 0 && i < mine->n; i++) {
+		ret = end_flow(s, i, mine->flows[i].packets, &r);
+		if (ret > 0)
+			take_report(&r, &theirs->flows[i]);
+	}
+	if (ret > 0) {
+		theirs->n = mine->n;
+		return 0;
+	}
+	free(theirs->flows);
+	theirs->flows = NULL;
+	snprintf(s->missing, sizeof(s->missing),
+		 ret == -ECONNREFUSED ? "nobody listens there any more (ICMP port unreachable)"
+				      : "the server's final report did not arrive in %d tries: the "
+					"way back is blocked, or nobody listens",
+		 FIN_TRIES);
+	return 0;
+}
+
+/* Once more the end? The engine has shut the socket for reading, so it is always readable. */
+static bool end_again(const struct proto_session *s, int fd, int64_t deadline_ns)
+{
+	uint8_t p[WASTE];
+
+	while (clk_mono_ns() < deadline_ns) {
+		ssize_t n = recv(fd, p, sizeof(p), MSG_DONTWAIT);
+
+		if (n >= 4 && p[0] & 0x80)
+			return true;
+		if (n <= 0 && net_wait_readable(s->stop_fd, clk_mono_ns() + FIN_LOOK_NS, -1) == 0)
+			return false;
+	}
+	return false;
+}
+
+/* One answer an end, none longer than it. */
+static void answer_ends(struct proto_session *s, const struct proto_result *mine)
+{
+	const struct state *st = s->state;
+	const struct proto_flow_result *f = &mine->flows[0];
+	uint8_t out[IPERF2_REPORT_MAX];
+	struct iperf2_report r = {.bytes = f->bytes,
+				  .seconds = f->seconds,
+				  .lost = (uint64_t)f->lost,
+				  .reordered = (uint64_t)f->reordered,
+				  .datagrams = (uint64_t)f->packets,
+				  .jitter = f->jitter};
+	size_t len = iperf2_report_put(&r, st->newer, r.datagrams, st->len, out);
+
+	for (int k = 0; k < FIN_ANSWERS; k++) {
+		proto_say_bytes(st->fd[0], out, len);
+		if (!end_again(s, st->fd[0], clk_mono_ns() + FIN_SILENCE_NS))
+			return;
+	}
+}
+
+static int iperf2_exchange(struct proto_session *s, const struct proto_result *mine,
+			   struct proto_result *theirs, struct weir_err *e)
+{
+	*theirs = (struct proto_result){.cpu_total = -1, .cpu_user = -1, .cpu_system = -1};
+	if (!proto_has_udp(s->plan))
+		return exchange_tcp(s);
+	if (s->role == PROTO_CLIENT)
+		return end_udp(s, mine, theirs, e);
+	answer_ends(s, mine);
+	return 0;
+}
+
+/* ---- server -------------------------------------------------------------------------- */
+
+static bool is_udp(int fd)
+{
+	int type = 0;
+	socklen_t n = sizeof(type);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) && type == SOCK_DGRAM;
+}
+
+/* What the connection begins with, left in it. A peer that is silent or ends has said all. */
+static int peek_hello(struct proto_session *s, struct iperf2_hello *h, uint8_t p[IPERF2_FIRST_MAX])
+{
+	int64_t deadline = clk_mono_ns() + FIRST_NS;
+	int want = 4, ret;
+
+	for (;;) {
+		ssize_t n;
+
+		setsockopt(s->ctl_fd, SOL_SOCKET, SO_RCVLOWAT, &want, sizeof(want));
+		ret = net_wait_readable(s->ctl_fd, deadline, s->stop_fd);
+		n = recv(s->ctl_fd, p, IPERF2_FIRST_MAX, MSG_PEEK | MSG_DONTWAIT);
+		if (ret == -ECANCELED || (n < 0 && errno != EAGAIN && errno != EINTR))
+			return ret ? ret : -errno;
+		if (n < 0)
+			n = 0;
+		size_t more = iperf2_tcp_read(p, (size_t)n, h);
+		if (!more)
+			return 0;
+		if (ret < 0 || n < want) { /* silent, or at its end */
+			*h = (struct iperf2_hello){0};
+			return 0;
+		}
+		want = (int)n + (int)more;
+	}
+}
+
+static bool key_fits(const struct proto_session *s, const struct iperf2_hello *h)
+{
+	const char *key = s->iperf2 ? s->iperf2->key : NULL;
+	size_t n = key ? strlen(key) : 0;
+
+	if (!key)
+		return !h->key;
+	return h->key && h->key_len == n && proto_psk_same(key, (const char *)h->key, n);
+}
+
+/* A sender here needs an end, and keeps to the server's rate. */
+static void bound_down(struct flow_plan *p, const struct iperf2_hello *h,
+		       const struct proto_limits *lim)
+{
+	struct flow_spec *f = &p->flows[p->n - 1];
+
+	p->duration_ns = h->time_ns;
+	p->bytes = h->time_ns ? 0 : h->bytes;
+	if (!p->duration_ns && !p->bytes)
+		p->duration_ns = TIME_DEFAULT_NS;
+	if (lim->duration_ns && (!p->duration_ns || p->duration_ns > lim->duration_ns)) {
+		p->duration_ns = lim->duration_ns;
+		p->bytes = 0;
+	}
+	f->rate_bps = h->rate_bps;
+	if (lim->rate_bps && (!f->rate_bps || f->rate_bps > lim->rate_bps))
+		f->rate_bps = lim->rate_bps;
+}
+
+static int plan_of(struct proto_session *s, const struct flow_spec *spec, bool up, bool down,
+		   struct weir_err *e)
+{
+	s->plan = calloc(1, sizeof(*s->plan));
+	if (!s->plan || flow_plan_init(s->plan, spec, up, down))
+		return err_os(e, ENOMEM, "flow plan");
+	return 0;
+}
+
+static void name_peer(struct proto_session *s, const struct iperf2_hello *h)
+{
+	snprintf(s->peer.tool, sizeof(s->peer.tool), "%s", h->header ? "iperf" : "stream");
+	iperf2_version(h->version_u, h->version_l, s->peer.version, sizeof(s->peer.version));
+}
+
+/* Read off, so that closing does not reset the connection. */
+static void skip_bytes(struct proto_session *s, size_t n)
+{
+	uint8_t waste[IPERF2_FIRST_MAX];
+
+	proto_read(s, waste, n < sizeof(waste) ? n : sizeof(waste), clk_mono_ns() + FIRST_NS,
+		   s->stop_fd);
+}
+
+static int accept_tcp(struct proto_session *s, const struct proto_limits *lim, struct weir_err *e)
+{
+	uint8_t p[IPERF2_FIRST_MAX], ack[IPERF2_ACK];
+	struct iperf2_hello h;
+	const int one = 1;
+	int ret = peek_hello(s, &h, p);
+
+	setsockopt(s->ctl_fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+	if (ret < 0)
+		return proto_read_err(s, ret, "reading its first bytes", e);
+	name_peer(s, &h);
+	if (h.bounceback)
+		return err_set(e, WEIR_LIMIT, EOPNOTSUPP, "bounce-back is not served");
+	if (!key_fits(s, &h))
+		return err_set(e, WEIR_PEER, EACCES, "its access key is not the one here");
+	if (h.dual)
+		snprintf(s->lowered, sizeof(s->lowered),
+			 "a connection back (-%s) is not made: a server calls nobody",
+			 h.now ? "d" : "r");
+	ret = plan_of(s,
+		      &(struct flow_spec){.transport = NET_TCP,
+					  .digits = h.reverse || h.full_duplex,
+					  .tos = lim->no_high_dscp && h.tos >= 0xc0 ? 0 : h.tos},
+		      !h.reverse, h.reverse || h.full_duplex, e);
+	if (ret < 0)
+		return ret;
+	if (h.reverse || h.full_duplex)
+		bound_down(s->plan, &h, lim);
+	else
+		s->plan->duration_ns = lim->duration_ns;
+	if (h.reverse)
+		skip_bytes(s, IPERF2_HEADER + (h.key_len ? 2 + h.key_len : 0));
+	else if (h.skip)
+		skip_bytes(s, h.skip);
+	if (h.peer_detect)
+		proto_say_bytes(s->ctl_fd, ack, iperf2_ack_put(ack));
+	return 0;
+}
+
+static int accept_udp(struct proto_session *s, const struct proto_limits *lim, struct weir_err *e)
+{
+	const struct proto_early *first = s->n_early ? &s->early[0] : NULL;
+	struct iperf2_hello h;
+	int ret;
+
+	if (!first || !iperf2_udp_read(first->p, first->n, &h))
+		return err_set(e, WEIR_PEER, EPROTO, "no datagram of iperf 2's");
+	name_peer(s, &h);
+	if (h.reverse || h.full_duplex || h.dual)
+		return err_set(e, WEIR_LIMIT, EOPNOTSUPP,
+			       "UDP towards a client is not sent on a datagram that anybody can "
+			       "forge");
+	ret = plan_of(s,
+		      &(struct flow_spec){.transport = NET_UDP,
+					  .len = first->n,
+					  .rate_bps = h.rate_bps,
+					  .counters_64bit = h.wide,
+					  .udp_form = NET_UDP_IPERF2,
+					  .udp_from_zero = h.from_zero},
+		      true, false, e);
+	if (ret == 0)
+		s->plan->duration_ns = lim->duration_ns;
+	return ret;
+}
+
+static int iperf2_accept(struct proto_session *s, const struct proto_limits *lim,
+			 struct weir_err *e)
+{
+	return is_udp(s->ctl_fd) ? accept_udp(s, lim, e) : accept_tcp(s, lim, e);
+}
+
+static int iperf2_streams(struct proto_session *s, struct weir_err *e)
+{
+	struct state *st;
+	int ret = proto_fds_new(s, s->plan->n, e);
+
+	if (ret == 0)
+		ret = state_new(s, s->plan->n, e);
+	if (ret < 0)
+		return ret;
+	st = s->state;
+	st->newer = s->plan->flows[0].counters_64bit;
+	st->len = s->plan->flows[0].len;
+	st->fd[0] = dup(s->ctl_fd);
+	if (s->plan->n > 1)
+		s->fds[1] = dup(s->ctl_fd);
+	s->fds[0] = s->ctl_fd;
+	s->ctl_fd = -1;
+	if (st->fd[0] < 0 || (s->plan->n > 1 && s->fds[1] < 0))
+		return err_os(e, errno, "data connection");
+	return proto_apply(s->fds[0], &s->plan->flows[0], e);
+}
+
+/* ---- the row -------------------------------------------------------------------------- */
+
+static int iperf2_start(struct proto_session *s, struct weir_err *e)
+{
+	(void)s, (void)e;
+	return 0;
+}
+
+static int iperf2_on_control(struct proto_session *s, enum proto_event *ev, struct weir_err *e)
+{
+	(void)s, (void)e;
+	*ev = PROTO_EV_NONE; /* there is none */
+	return 0;
+}
+
+static int iperf2_end(struct proto_session *s, const struct proto_result *mine, struct weir_err *e)
+{
+	(void)s, (void)mine, (void)e;
+	return 0;
+}
+
+static void iperf2_say(struct proto_session *s, enum proto_say what)
+{
+	(void)s, (void)what; /* it has no words: the connection ends */
+}
+
+/* Behind its own port whatever comes is data. */
+static enum proto_sniff iperf2_sniff(const uint8_t *p, size_t n)
+{
+	(void)p;
+	return n >= 4 ? PROTO_SNIFF_YES : PROTO_SNIFF_MORE;
+}
+
+const struct proto proto_iperf2 = {
+	.name = "iperf2",
+	.what = "iperf 2.0.5 to 2.1, and plain streams of bytes",
+	.port = 5001,
+	.no_cookie = true,
+	.in_band = true,
+	.pre_bytes = 4,
+	.pre_deadline_ns = 10 * NSEC_PER_SEC,
+	.udp = PROTO_UDP_NEVER,
+	.sniff = iperf2_sniff,
+	.connect = iperf2_connect,
+	.accept = iperf2_accept,
+	.streams = iperf2_streams,
+	.start = iperf2_start,
+	.on_control = iperf2_on_control,
+	.end = iperf2_end,
+	.exchange = iperf2_exchange,
+	.say = iperf2_say,
+	.close = iperf2_close,
+};

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * iperf 2's door with real sessions behind it: a burst that comes before the flow has a socket is
+ * counted whole, and nothing that a stranger sends makes the server send more, or call anybody.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serve_util.h"
+
+static const struct serve_cfg local = {.facts = "{}"};
+
+static struct sockaddr_in at(const struct server *s)
+{
+	return (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_port = htons(s->port),
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+static int open_to(const struct server *s, int type)
+{
+	struct sockaddr_in a = at(s);
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+static void start(struct server *s)
+{
+	struct serve_cfg cfg = local;
+	char line[SERVE_LINE_MAX];
+	int fd;
+
+	cfg.only = proto_find("iperf2");
+	server_start_body(s, &cfg, serve_child_body);
+	fd = open_to(s, SOCK_STREAM); /* once that is served, UDP is, too */
+	assert_int_equal(send(fd, "x", 1, 0), 1);
+	close(fd);
+	assert_non_null(strstr(server_line(s, line, sizeof(line)), "stream done"));
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> (24 - 8 * i));
+}
+
+/* 2.1.8's words from 16 on, or 2.0.5's from 12 on. */
+static void put_words(uint8_t *p, size_t at, const uint32_t *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		put32(p + at + 4 * i, w[i]);
+}
+
+#define DGRAM 200
+
+static void put_number(uint8_t p[DGRAM], bool newer, int64_t number)
+{
+	static const uint32_t old[] = {0, 1, 5001, 0, 1 << 20, 0xffffff9c};
+	static const uint32_t wide[] = {0x48010098, 1, 5001, 0, 0, 0xffffff9c};
+
+	memset(p, 0, DGRAM);
+	put32(p, (uint32_t)number);
+	put32(p + 4, (uint32_t)(number & 0xffff));
+	if (newer)
+		put32(p + 12, (uint32_t)((uint64_t)number >> 32));
+	put_words(p, newer ? 16 : 12, newer ? wide : old, 6);
+}
+
+/* Sends the end until it is answered. */
+static ssize_t answered(int fd, bool newer, int64_t number, uint8_t *got, size_t cap)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint8_t end[DGRAM];
+	ssize_t n = -1;
+
+	put_number(end, newer, -number);
+	for (int i = 0; i < 40 && n < 0; i++) {
+		assert_int_equal(send(fd, end, sizeof(end), 0), sizeof(end));
+		if (poll(&p, 1, 250) == 1)
+			n = recv(fd, got, cap, MSG_DONTWAIT);
+	}
+	return n;
+}
+
+static void a_burst_is_counted_whole(void **state)
+{
+	char line[SERVE_LINE_MAX];
+	struct iperf2_report r;
+	struct server s;
+
+	(void)state;
+	start(&s);
+	for (int newer = 0; newer < 2; newer++) {
+		int fd = open_to(&s, SOCK_DGRAM);
+		uint8_t p[DGRAM], got[2048];
+		const int n = 100;
+		ssize_t len;
+
+		for (int i = newer; i < n + newer; i++) {
+			put_number(p, newer, i);
+			assert_int_equal(send(fd, p, sizeof(p), 0), sizeof(p));
+		}
+		len = answered(fd, newer, n + newer, got, sizeof(got));
+		assert_in_range(len, 1, DGRAM); /* not more than the end's own length */
+		assert_true(iperf2_report_get(got, (size_t)len, &r));
+		assert_int_equal(r.lost, 0);
+		assert_int_equal(r.reordered, 0);
+		assert_int_equal(r.datagrams, n + newer);
+		assert_int_equal(r.bytes, (n + newer) * DGRAM);
+		close(fd);
+		server_line(&s, line, sizeof(line));
+		assert_non_null(strstr(line, "done"));
+		assert_non_null(strstr(line, "(0 % lost)"));
+	}
+	assert_int_equal(server_stop(&s), 0);
+}
+
+/* Of 2.1.8's: reverse, full duplex; of 2.0.5's: -d, -r; an end; too little. Nothing comes back. */
+static void datagrams_start_nothing(void **state)
+{
+	static const struct {
+		size_t at;
+		uint32_t w[12];
+		size_t len;
+	} cases[] = {
+		{16,
+		 {0x4c010098, 1, 5001, 0, 0, 0xfff0bdc0, 0, 0, 0x04000000, 0x20001, 0x80003},
+		 200},
+		{16,
+		 {0x4c010098, 1, 5001, 0, 0, 0xfff0bdc0, 0, 0, 0x08000000, 0x20001, 0x80003},
+		 200},
+		{12, {0x80000001, 1, 9, 0, 1 << 30, 0xfff0bdc0}, 200},
+		{12, {0x80000000, 1, 9, 0, 1 << 30, 0xfff0bdc0}, 200},
+		{0, {0xffffffff, 0, 0, 0xffffffff}, 200},
+		{0, {0xffffffff}, 4},
+		{0, {0}, 1},
+	};
+	struct server s;
+
+	(void)state;
+	start(&s);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int fd = open_to(&s, SOCK_DGRAM);
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		uint8_t b[200] = {0};
+
+		put_words(b, cases[i].at, cases[i].w, 12);
+		for (int k = 0; k < 3; k++)
+			send(fd, b, cases[i].len, 0);
+		assert_int_equal(poll(&p, 1, 100), 0);
+		close(fd);
+	}
+	assert_int_equal(server_stop(&s), 0);
+}
+
+/* A connection that asks for one back gets none, and is served as one that did not ask. */
+static void it_calls_nobody(void **state)
+{
+	uint8_t hello[24] = {0};
+	const uint32_t one[] = {0x80000001, 1, 0, 0, 0, 0xffffff9c};
+	char line[SERVE_LINE_MAX];
+	struct pollfd p = {.events = POLLIN};
+	struct server s;
+	uint16_t port;
+	int fd;
+
+	(void)state;
+	start(&s);
+	p.fd = loopback_listener(&port);
+	fd = open_to(&s, SOCK_STREAM);
+	put_words(hello, 0, one, 6);
+	put32(hello + 8, port);
+	assert_int_equal(send(fd, hello, sizeof(hello), 0), sizeof(hello));
+	assert_int_equal(send(fd, "data", 4, 0), 4);
+	close(fd);
+	server_line(&s, line, sizeof(line));
+	assert_non_null(strstr(line, "done"));
+	assert_int_equal(poll(&p, 1, 0), 0);
+	close(p.fd);
+	assert_int_equal(server_stop(&s), 0);
+}
+
+/* What made 2.0.5 abort, and other first bytes, are data; a few bytes and an end are, too. */
+static void any_first_bytes(void **state)
+{
+	static const struct {
+		const char *p;
+		size_t n;
+	} cases[] = {
+		{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+		 "\xff"
+		 "\xff\xff\xff",
+		 24},
+		{"0123456789012345678901234567890123456789", 40},
+		{"WEIR/1;abcdefghijklmnopqrstuvwxyz23\0", 37},
+		{"GET / HTTP/1.1\r\n\r\n", 18},
+		{"\0", 1},
+		{"\x40\x01\x00\x78\0\0", 6},
+	};
+	char line[SERVE_LINE_MAX];
+	struct server s;
+
+	(void)state;
+	start(&s);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int fd = open_to(&s, SOCK_STREAM);
+
+		assert_int_equal(send(fd, cases[i].p, cases[i].n, 0), cases[i].n);
+		shutdown(fd, SHUT_WR);
+		server_line(&s, line, sizeof(line));
+		assert_non_null(strstr(line, "stream done"));
+		close(fd);
+	}
+	assert_int_equal(server_stop(&s), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_burst_is_counted_whole),
+		cmocka_unit_test(datagrams_start_nothing),
+		cmocka_unit_test(it_calls_nobody),
+		cmocka_unit_test(any_first_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
