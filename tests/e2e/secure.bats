@@ -358,13 +358,15 @@ meters()
 	# No datagram of a stranger is answered, and nobody is called whatever a client says first.
 	local ports before
 	ports=$(far ss -Hlun | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u)
-	is 'UDP ports' "$ports" 5201
+	is 'UDP ports' "$ports" $'5001\n5201'
 	before=$(counted Udp OutDatagrams)
-	# shellcheck disable=SC2086 # words
-	peer meter "$WEIR_LAB_PEER" $ports >meter
+	peer meter "$WEIR_LAB_PEER" 5201 >meter
 	is 'datagrams sent' "$(counted Udp OutDatagrams)" "$before"
 	(($(awk '$1 == "udp" { print $2 }' meter) > 10000)) || fail "$(cat meter)"
 	is 'bytes of answers to datagrams' "$(awk '$1 == "udp" { print $3 }' meter)" 0
+	# iperf 2's flows: an end is answered with no more than it has.
+	peer meter "$WEIR_LAB_PEER" 5001 >meter2
+	(($(awk '$1 == "udp" { print $3 }' meter2) <= $(awk '$1 == "udp" { print $2 }' meter2))) || fail "$(cat meter2)"
 	! grep -v '^udp' meter | grep -vE ': (ff|09|09fe0000007200000000)? ' || fail 'more is said than a byte or an error'
 	is 'connections that the server opened' "$(counted Tcp ActiveOpens)" 0
 	# Before it is known, a peer gets at most one byte for what it sends.
