@@ -235,8 +235,11 @@ def meter(host, *ports):
     print("udp", sent, got)
     for name, text in FIRST.items():
         s = connect(host, int(ports[0]))
-        s.sendall(bytes.fromhex(text).ljust(64, b"\0"))
-        s.shutdown(socket.SHUT_WR)
+        try:
+            s.sendall(bytes.fromhex(text).ljust(64, b"\0"))
+            s.shutdown(socket.SHUT_WR)
+        except OSError:  # it has closed already
+            pass
         print(name + ":", answer(s))
 
 

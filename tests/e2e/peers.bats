@@ -61,11 +61,12 @@ web()
 
 iperf2()
 {
-	spawn_far iperf iperf -s -p 5001
-	until_true 5 listens 5001
-	meets 5001 3 'says nothing for 1 s' 'an iperf 2' -- --connect-timeout 1s
+	spawn_far iperf iperf -s -p 5300
+	until_true 5 listens 5300
+	"$WEIR" tcp "$WEIR_LAB_PEER" -p 5300 --connect-timeout 1s -n 100000 -J --no-store >run.json
+	holds 'asked in its own words' '.protocol == "iperf2" and .far.version == "2.1.8"'
 }
-@test "an iperf 2 server" {
+@test "an iperf 2 server on a port that is not its own" {
 	need iperf
 	lab --no-serve iperf2
 }

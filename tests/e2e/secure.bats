@@ -360,6 +360,7 @@ meters()
 	ports=$(far ss -Hlun | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u)
 	is 'UDP ports' "$ports" $'5001\n5201'
 	before=$(counted Udp OutDatagrams)
+	# shellcheck disable=SC2094 # a word, not the file
 	peer meter "$WEIR_LAB_PEER" 5201 >meter
 	is 'datagrams sent' "$(counted Udp OutDatagrams)" "$before"
 	(($(awk '$1 == "udp" { print $2 }' meter) > 10000)) || fail "$(cat meter)"
