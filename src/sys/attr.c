@@ -101,7 +101,7 @@ int sys_read_i64(const char *path, int64_t *v)
 
 int sys_write_attr(const char *path, const char *value, struct weir_err *e)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
 	int ret = fd < 0 ? -errno : write_text(fd, value);
 
 	if (fd >= 0)

@@ -12,6 +12,7 @@
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -23,6 +24,7 @@
 #include "sys/priv.h"
 
 struct sys_journal {
+	const char *root;
 	int dir, fd;
 	char name[40];
 	char boot[SYS_BOOT_CAP];
@@ -62,7 +64,15 @@ static bool same_target(const struct sys_entry *a, const struct sys_entry *b)
 		return false;
 	if (a->knob->scope != SYS_HOST && a->netns != b->netns)
 		return false;
-	return a->knob->scope != SYS_IFACE || a->iface.index == b->iface.index;
+	/* An interface is known by its number, whatever its name was then. */
+	const char *x = a->arg, *y = b->arg;
+	if (a->knob->scope == SYS_IFACE) {
+		if (a->iface.index != b->iface.index)
+			return false;
+		x += strcspn(x, ":");
+		y += strcspn(y, ":");
+	}
+	return !strcmp(x, y);
 }
 
 /* ---- undoing ------------------------------------------------------------- */
@@ -72,26 +82,32 @@ enum fate { RESTORED, UNCHANGED, CHANGED_SINCE, VOID_BOOT, FAILED };
 struct undo {
 	int fd;
 	struct sys_doc doc;
-	const char *boot;
+	const char *boot, *root;
 	struct sys_replay *r;
 	struct weir_err *e; /* the first failure */
 	bool failed;
 };
 
-/* The interface's present name; false when it is gone or another one has its number. */
-static bool find_iface(const struct sys_entry *t, char name[IF_NAMESIZE])
+/* What the entry is about, by its present name; false when an interface is gone. */
+static bool find_target(const struct sys_entry *t, const char *root, struct sys_ref *ref)
 {
-	struct sys_iface_id id;
+	char name[IF_NAMESIZE];
 
-	if (!if_indextoname((unsigned)t->iface.index, name) || sys_iface_id(name, &id, NULL) < 0)
+	*ref = (struct sys_ref){.knob = t->knob, .root = root};
+	memcpy(ref->arg, t->arg, sizeof(ref->arg));
+	if (t->knob->scope != SYS_IFACE)
+		return true;
+	if (!sys_iface_find(root, &t->iface, name))
 		return false;
-	return id.index == t->iface.index && !strcmp(id.driver, t->iface.driver) &&
-	       !memcmp(id.perm_mac, t->iface.perm_mac, sizeof(id.perm_mac));
+	int n = snprintf(ref->arg, sizeof(ref->arg), "%s%s", name, t->arg + strcspn(t->arg, ":"));
+	return n > 0 && (size_t)n < sizeof(ref->arg);
 }
 
-static enum fate restore(const struct sys_entry *t, const char *boot, struct weir_err *e)
+static enum fate restore(const struct sys_entry *t, const char *boot, const char *root,
+			 struct weir_err *e)
 {
-	char present[SYS_VALUE_CAP], name[IF_NAMESIZE] = "";
+	char present[SYS_VALUE_CAP];
+	struct sys_ref ref;
 
 	if (strcmp(t->boot, boot))
 		return VOID_BOOT;
@@ -100,16 +116,15 @@ static enum fate restore(const struct sys_entry *t, const char *boot, struct wei
 			t->knob->name);
 		return FAILED;
 	}
-	if (t->knob->scope == SYS_IFACE && !find_iface(t, name))
+	if (!find_target(t, root, &ref))
 		return CHANGED_SINCE;
-	if (sys_knob_get(t->knob, name, present, sizeof(present), e) < 0)
+	if (sys_knob_get(&ref, present, sizeof(present), e) < 0)
 		return FAILED;
-	if (!strcmp(present, t->old))
+	if (sys_knob_same(t->knob, t->old, present))
 		return UNCHANGED;
-	if (strcmp(present, t->now))
+	if (!sys_knob_same(t->knob, t->now, present))
 		return CHANGED_SINCE;
-	if (sys_knob_check(t->knob, name, t->old, e) < 0 ||
-	    sys_knob_set(t->knob, name, t->old, e) < 0)
+	if (sys_knob_check(&ref, t->old, e) < 0 || sys_knob_set(&ref, t->old, e) < 0)
 		return FAILED;
 	return RESTORED;
 }
@@ -141,7 +156,7 @@ static void undo_one(struct undo *u, size_t i)
 	if (blocked(u, i))
 		err_set(&e, WEIR_OS, EBUSY, "%s: a later change is still there", t->knob->name);
 	else
-		fate = restore(t, u->boot, &e);
+		fate = restore(t, u->boot, u->root, &e);
 	count(u->r, fate);
 	t->ended = fate != FAILED;
 	if (t->ended) {
@@ -157,9 +172,10 @@ static void undo_one(struct undo *u, size_t i)
 }
 
 /* Undoes all that is open in the file; the caller has the lock. Entries left, or -errno. */
-static int undo_file(int fd, const char *boot, struct sys_replay *r, struct weir_err *e)
+static int undo_file(int fd, const char *boot, const char *root, struct sys_replay *r,
+		     struct weir_err *e)
 {
-	struct undo u = {.fd = fd, .boot = boot, .r = r, .e = e};
+	struct undo u = {.fd = fd, .boot = boot, .root = root, .r = r, .e = e};
 	int ret = sys_jfile_load(fd, &u.doc, e);
 
 	if (ret < 0)
@@ -200,27 +216,34 @@ static void count_busy(int fd, struct sys_replay *r)
 	sys_doc_fini(&d);
 }
 
-static void recover_file(int dir, const char *name, const char *boot, struct sys_replay *r,
-			 struct weir_err *e)
+struct recovery {
+	char boot[SYS_BOOT_CAP];
+	const char *root;
+	struct sys_replay *r;
+	struct weir_err *e;
+};
+
+static void recover_file(int dir, const char *name, const struct recovery *c)
 {
+	struct sys_replay *r = c->r;
 	struct weir_err here = {0};
 	unsigned failed_before = r->failed;
 	int fd = sys_jfile_open(dir, name, &here);
 
 	if (fd < 0) {
-		count_failed(r, &here, e);
+		count_failed(r, &here, c->e);
 		return;
 	}
 	if (!sys_jfile_own(fd)) {
 		count_busy(fd, r);
 	} else {
-		int left = undo_file(fd, boot, r, &here);
+		int left = undo_file(fd, c->boot, c->root, r, &here);
 		if (left == 0)
 			unlinkat(dir, name, 0);
 		if (left < 0)
 			r->failed++;
-		if (left && !failed_before && e)
-			*e = here;
+		if (left && !failed_before && c->e)
+			*c->e = here;
 	}
 	close(fd);
 }
@@ -245,23 +268,15 @@ static int each_journal(int dir, journal_cb cb, void *arg, struct weir_err *e)
 	return ret;
 }
 
-struct recovery {
-	char boot[SYS_BOOT_CAP];
-	struct sys_replay *r;
-	struct weir_err *e;
-};
-
 static int recover_cb(int dir, const char *name, void *arg)
 {
-	struct recovery *c = arg;
-
-	recover_file(dir, name, c->boot, c->r, c->e);
+	recover_file(dir, name, arg);
 	return 0;
 }
 
-int sys_journal_recover(const char *dir, struct sys_replay *r, struct weir_err *e)
+int sys_journal_recover(const char *dir, const char *root, struct sys_replay *r, struct weir_err *e)
 {
-	struct recovery c = {.r = r, .e = e};
+	struct recovery c = {.root = root, .r = r, .e = e};
 	int lock = -1, ret;
 
 	*r = (struct sys_replay){0};
@@ -283,13 +298,15 @@ int sys_journal_recover(const char *dir, struct sys_replay *r, struct weir_err *
 
 /* ---- changing ------------------------------------------------------------ */
 
-int sys_journal_open(const char *dir, struct sys_journal **out, struct weir_err *e)
+int sys_journal_open(const char *dir, const char *root, struct sys_journal **out,
+		     struct weir_err *e)
 {
 	struct sys_journal *j = calloc(1, sizeof(*j));
 	int lock = -1, ret;
 
 	if (!j)
 		return err_os(e, ENOMEM, "opening the journal");
+	j->root = root;
 	j->fd = j->guard_fd = -1;
 	ret = j->dir = sys_jdir_open(dir, true, e);
 	if (ret >= 0)
@@ -313,12 +330,14 @@ int sys_journal_open(const char *dir, struct sys_journal **out, struct weir_err 
 struct conflict {
 	const struct sys_journal *own;
 	const struct sys_entry *entry;
+	int64_t owner;
+	bool dead;
 };
 
 /* Two journals with a change of one thing could not both be undone in the right order. */
 static int conflict_cb(int dir, const char *name, void *arg)
 {
-	const struct conflict *c = arg;
+	struct conflict *c = arg;
 	struct sys_doc d = {0};
 	int ret = 0;
 
@@ -331,6 +350,8 @@ static int conflict_cb(int dir, const char *name, void *arg)
 		for (size_t i = 0; i < d.n && !ret; i++)
 			if (!d.v[i].ended && same_target(&d.v[i], c->entry))
 				ret = -EBUSY;
+	c->owner = d.owner;
+	c->dead = ret && sys_jfile_own(fd); /* released by the close */
 	sys_doc_fini(&d);
 	close(fd);
 	return ret;
@@ -344,28 +365,35 @@ static int check_conflict(const struct sys_journal *j, const struct sys_entry *t
 
 	if (ret != -EBUSY)
 		return ret;
-	err_set(e, WEIR_OS, EBUSY, "another weir has changed %s", t->knob->name);
-	return err_hint(e, "wait for it to end; if it is dead, --restore puts its changes back");
+	if (c.dead) {
+		err_set(e, WEIR_OS, EBUSY, "a weir that is gone (process %lld) has changed %s",
+			(long long)c.owner, t->knob->name);
+		return err_hint(e, "`weir set --restore` puts its changes back");
+	}
+	err_set(e, WEIR_OS, EBUSY, "another weir, process %lld, has changed %s", (long long)c.owner,
+		t->knob->name);
+	return err_hint(e, "its changes are put back when it ends");
 }
 
 static int fill_entry(const struct sys_journal *j, struct sys_entry *t, const struct sys_doc *doc,
-		      const char *arg, const char *value, struct weir_err *e)
+		      const struct sys_ref *ref, const char *value, struct weir_err *e)
 {
-	int ret = sys_knob_check(t->knob, arg, value, e);
+	struct sys_parts p;
+	int ret = sys_knob_check(ref, value, e);
 
 	if (ret < 0)
 		return ret;
 	t->seq = doc->n ? doc->v[doc->n - 1].seq + 1 : 1;
 	t->netns = netns_cookie();
 	memcpy(t->boot, j->boot, sizeof(t->boot));
+	memcpy(t->arg, ref->arg, sizeof(t->arg));
 	sys_knob_canon(t->knob, value, t->now);
-	if (t->knob->scope == SYS_IFACE) {
-		memcpy(t->arg, arg, strlen(arg) + 1);
-		ret = sys_iface_id(arg, &t->iface, e);
-	}
+	sys_ref_parts(ref, &p);
+	if (t->knob->scope == SYS_IFACE)
+		ret = sys_iface_id(j->root, p.of, &t->iface, e);
 	if (ret < 0)
 		return ret;
-	ssize_t n = sys_knob_get(t->knob, arg, t->old, sizeof(t->old), e);
+	ssize_t n = sys_knob_get(ref, t->old, sizeof(t->old), e);
 	return n < 0 ? (int)n : 0;
 }
 
@@ -378,8 +406,10 @@ static int append_entry(const struct sys_journal *j, const struct sys_doc *doc,
 		return err_set(e, WEIR_LIMIT, ENOSPC, "the journal is full or damaged");
 	if (ftruncate(j->fd, (off_t)doc->whole_len) < 0)
 		return err_os(e, errno, "writing the journal");
-	if (doc->whole_len == 0)
+	if (doc->whole_len == 0) {
 		buf_puts(&b, sys_doc_header);
+		sys_doc_put_owner(&b, getpid());
+	}
 	sys_doc_put_entry(&b, t);
 	int ret = sys_jfile_append(j->fd, &b, e);
 	buf_fini(&b);
@@ -387,14 +417,15 @@ static int append_entry(const struct sys_journal *j, const struct sys_doc *doc,
 }
 
 /* The change failed: what has been set of it goes back, and its entry ends when that is so. */
-static void take_back(const struct sys_journal *j, const struct sys_entry *t)
+static void take_back(const struct sys_journal *j, const struct sys_entry *t,
+		      const struct sys_ref *ref)
 {
 	char present[SYS_VALUE_CAP];
 	struct buf b = {0};
 
-	if (sys_knob_get(t->knob, t->arg, present, sizeof(present), NULL) < 0)
+	if (sys_knob_get(ref, present, sizeof(present), NULL) < 0)
 		return;
-	if (strcmp(present, t->old) && sys_knob_set(t->knob, t->arg, t->old, NULL) < 0)
+	if (!sys_knob_same(t->knob, t->old, present) && sys_knob_set(ref, t->old, NULL) < 0)
 		return;
 	sys_doc_put_end(&b, t->seq);
 	sys_jfile_append(j->fd, &b, NULL);
@@ -408,37 +439,37 @@ static bool guard_gone(const struct sys_journal *j)
 	return j->guard && poll(&p, 1, 0) == 1;
 }
 
-static int set_locked(struct sys_journal *j, struct sys_entry *t, const char *arg,
+static int set_locked(struct sys_journal *j, struct sys_entry *t, const struct sys_ref *ref,
 		      const char *value, struct weir_err *e)
 {
 	struct sys_doc doc = {0};
 	int ret = sys_jfile_load(j->fd, &doc, e);
 
 	if (ret == 0)
-		ret = fill_entry(j, t, &doc, arg, value, e);
-	if (ret < 0 || !strcmp(t->old, t->now))
+		ret = fill_entry(j, t, &doc, ref, value, e);
+	if (ret < 0 || sys_knob_same(t->knob, t->now, t->old))
 		goto out; /* refused, or nothing to change */
 	ret = check_conflict(j, t, e);
 	if (ret == 0)
 		ret = append_entry(j, &doc, t, e);
 	if (ret < 0)
 		goto out;
-	ret = sys_knob_set(t->knob, arg, t->now, e);
+	ret = sys_knob_set(ref, t->now, e);
 	if (ret < 0)
-		take_back(j, t);
+		take_back(j, t, ref);
 out:
 	sys_doc_fini(&doc);
 	return ret;
 }
 
-int sys_journal_set(struct sys_journal *j, const struct sys_knob *k, const char *arg,
-		    const char *value, struct weir_err *e)
+int sys_journal_set(struct sys_journal *j, const struct sys_ref *to, const char *value,
+		    struct weir_err *e)
 {
-	struct sys_entry t = {.knob = k};
+	struct sys_ref ref = *to;
+	struct sys_entry t = {.knob = ref.knob};
 	int ret;
 
-	if (!k->reversible)
-		return err_set(e, WEIR_USAGE, EINVAL, "%s cannot be undone", k->name);
+	ref.root = j->root;
 	int lock = sys_jdir_lock(j->dir, e);
 	if (lock < 0)
 		return lock;
@@ -446,7 +477,7 @@ int sys_journal_set(struct sys_journal *j, const struct sys_knob *k, const char 
 		ret = err_set(e, WEIR_LIMIT, ETIMEDOUT,
 			      "the time limit has passed and the changes were undone");
 	else
-		ret = set_locked(j, &t, arg, value, e);
+		ret = set_locked(j, &t, &ref, value, e);
 	close(lock);
 	return ret;
 }
@@ -458,7 +489,7 @@ int sys_journal_undo(struct sys_journal *j, struct sys_replay *r, struct weir_er
 	*r = (struct sys_replay){0};
 	if (lock < 0)
 		return lock;
-	int left = undo_file(j->fd, j->boot, r, e);
+	int left = undo_file(j->fd, j->boot, j->root, r, e);
 	close(lock);
 	if (left > 0)
 		return err_wrap(e, "not everything could be put back");
@@ -506,7 +537,7 @@ static _Noreturn void guard(const struct sys_journal *j, int fd, int64_t until_n
 	if (await_dismissal(fd, until_ns))
 		_exit(0);
 	int lock = sys_jdir_lock(j->dir, NULL);
-	int left = undo_file(j->fd, j->boot, &r, NULL);
+	int left = undo_file(j->fd, j->boot, j->root, &r, NULL);
 	/* When weir is gone, nobody else will remove the file. */
 	if (left == 0 && send(fd, "u", 1, MSG_NOSIGNAL) < 0)
 		unlinkat(j->dir, j->name, 0);

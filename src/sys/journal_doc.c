@@ -55,6 +55,12 @@ void sys_doc_put_end(struct buf *b, uint32_t seq)
 	buf_printf(b, "end\t%" PRIu32 "\n", seq);
 }
 
+/* Whom to ask, when his change is in somebody's way. */
+void sys_doc_put_owner(struct buf *b, int64_t pid)
+{
+	buf_printf(b, "own\t%" PRId64 "\n", pid);
+}
+
 /* ---- reading ------------------------------------------------------------- */
 
 struct line {
@@ -178,7 +184,7 @@ static bool read_set(struct line *l, struct sys_entry *e)
 	next_mac(l, e->iface.perm_mac);
 	next_field(l, e->iface.driver, sizeof(e->iface.driver));
 	e->knob = l->bad ? NULL : sys_knob(name);
-	if (!e->knob || !e->knob->reversible || !good_boot(e->boot) ||
+	if (!e->knob || e->knob->revert != SYS_RUNTIME || !good_boot(e->boot) ||
 	    !sys_knob_arg_ok(e->knob, e->arg))
 		return false;
 	next_value(l, e->knob, e->old);
@@ -217,6 +223,16 @@ static bool take_set(struct line *l, struct sys_doc *d)
 	return true;
 }
 
+static bool take_owner(struct line *l, struct sys_doc *d)
+{
+	uint64_t pid = next_u64(l, INT32_MAX);
+
+	if (l->bad || l->end || d->owner || d->n || !pid)
+		return false;
+	d->owner = (int64_t)pid;
+	return true;
+}
+
 static bool take_line(struct line *l, struct sys_doc *d)
 {
 	char kind[8];
@@ -224,6 +240,8 @@ static bool take_line(struct line *l, struct sys_doc *d)
 	next_field(l, kind, sizeof(kind));
 	if (!strcmp(kind, "set"))
 		return take_set(l, d);
+	if (!strcmp(kind, "own"))
+		return take_owner(l, d);
 	return !strcmp(kind, "end") && take_end(l, d);
 }
 

@@ -1,136 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Knobs: the settings that weir may change and knows how to put back. The problem: a value from
- * a command line or a journal must be one that this knob can have, in one spelling only, and
- * must reach the thing that is meant. The idea: a table of scope, type and range; a value has
- * one canonical form, which is what the kernel prints again; an interface is known by index,
- * permanent address and driver, never by its name alone.
+ * A knob of one thing: named, checked, read, set. The problem: a name or a value from a command
+ * line or a journal must reach the thing that is meant and no other. The idea: a name is taken
+ * apart by the row that it names, each part is checked by what it stands for, and a value is set
+ * only in the row's canonical spelling and read back.
  */
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sys/priv.h"
-#include "sys/sys.h"
 
-#define TEXT_MAX     64  /* a value that is a word */
-#define PATH_CAP     128 /* of an interface attribute */
-#define TRIPLE       3
 #define CC_AVAILABLE "net.ipv4.tcp_available_congestion_control"
 
-static const struct sys_knob knobs[] = {
-	{"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_congestion_control", SYS_NETNS, "str", 0,
-	 0, true, "congestion control of new TCP connections"},
-	{"net.ipv4.tcp_rmem", "net.ipv4.tcp_rmem", SYS_NETNS, "triple", 1, INT32_MAX, true,
-	 "TCP receive buffers: least, first, most"},
-	{"net.ipv4.tcp_wmem", "net.ipv4.tcp_wmem", SYS_NETNS, "triple", 1, INT32_MAX, true,
-	 "TCP send buffers: least, first, most"},
-	{"net.ipv4.tcp_ecn", "net.ipv4.tcp_ecn", SYS_NETNS, "int", 0, 5, true,
-	 "explicit congestion notification of new TCP connections"},
-	{"net.ipv4.ip_default_ttl", "net.ipv4.ip_default_ttl", SYS_NETNS, "int", 1, 255, true,
-	 "hop limit of IPv4 packets sent"},
-	{"net.core.rmem_max", "net.core.rmem_max", SYS_HOST, "int", 2048, INT32_MAX, true,
-	 "largest receive buffer that a program may ask for"},
-	{"net.core.wmem_max", "net.core.wmem_max", SYS_HOST, "int", 2048, INT32_MAX, true,
-	 "largest send buffer that a program may ask for"},
-	{"net.core.default_qdisc", "net.core.default_qdisc", SYS_HOST, "str", 0, 0, true,
-	 "queue discipline that new interfaces get"},
-	{"net.core.netdev_budget", "net.core.netdev_budget", SYS_HOST, "int", 1, INT32_MAX, true,
-	 "packets that one receive softirq may take"},
-	{"net.core.netdev_budget_usecs", "net.core.netdev_budget_usecs", SYS_HOST, "int", 1,
-	 INT32_MAX, true, "microseconds that one receive softirq may take"},
-	{"iface.mtu", "/sys/class/net/%s/mtu", SYS_IFACE, "int", 68, 65535, true,
-	 "largest packet of the interface"},
-	{"iface.tx_queue_len", "/sys/class/net/%s/tx_queue_len", SYS_IFACE, "int", 0, 1000000, true,
-	 "packets that the interface's default queue holds"},
-	{"iface.gro_flush_timeout", "/sys/class/net/%s/gro_flush_timeout", SYS_IFACE, "int", 0,
-	 NSEC_PER_SEC, true, "nanoseconds that received packets may wait to be merged"},
-};
-
-const struct sys_knob *sys_knob_at(size_t i)
-{
-	return i < ARRAY_LEN(knobs) ? &knobs[i] : NULL;
-}
-
-const struct sys_knob *sys_knob(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(knobs); i++)
-		if (!strcmp(knobs[i].name, name))
-			return &knobs[i];
-	return NULL;
-}
-
-/* ---- values -------------------------------------------------------------- */
-
-/* Up to want integers between blanks; the count, or -EINVAL. */
-static int split_ints(const char *s, int64_t *v, int want)
-{
-	int n = 0;
-
-	for (;;) {
-		char word[24];
-		s += strspn(s, " \t");
-		size_t len = strcspn(s, " \t");
-		if (len == 0)
-			return n;
-		if (n == want || len >= sizeof(word))
-			return -EINVAL;
-		memcpy(word, s, len);
-		word[len] = '\0';
-		if (sys_parse_i64(word, &v[n++]) < 0)
-			return -EINVAL;
-		s += len;
-	}
-}
-
-static int canon_ints(const struct sys_knob *k, const char *value, int want, char *dst)
-{
-	int64_t v[TRIPLE];
-	int n = 0;
-
-	if (split_ints(value, v, want) != want)
-		return -EINVAL;
-	for (int i = 0; i < want; i++) {
-		if (v[i] < k->min || v[i] > k->max || (i && v[i] < v[i - 1]))
-			return -ERANGE;
-		n += snprintf(dst + n, (size_t)(SYS_VALUE_CAP - n), "%s%" PRId64, i ? " " : "",
-			      v[i]);
-	}
-	return 0;
-}
-
-static int canon_word(const char *value, char *dst)
-{
-	size_t n = strlen(value);
-
-	if (n == 0 || n >= TEXT_MAX)
-		return -EINVAL;
-	for (size_t i = 0; i < n; i++)
-		if (!isalnum((unsigned char)value[i]) && value[i] != '_' && value[i] != '-')
-			return -EINVAL;
-	memcpy(dst, value, n + 1);
-	return 0;
-}
-
-int sys_knob_canon(const struct sys_knob *k, const char *value, char dst[SYS_VALUE_CAP])
-{
-	if (!strcmp(k->type, "str"))
-		return canon_word(value, dst);
-	return canon_ints(k, value, strcmp(k->type, "triple") ? 1 : TRIPLE, dst);
-}
+/* ---- names --------------------------------------------------------------- */
 
 static bool good_ifname(const char *s)
 {
-	size_t n = s ? strlen(s) : 0;
+	size_t n = strlen(s);
 
 	if (n == 0 || n >= IF_NAMESIZE || !strcmp(s, ".") || !strcmp(s, "..") || !strcmp(s, "lo"))
 		return false;
@@ -140,154 +30,280 @@ static bool good_ifname(const char *s)
 	return true;
 }
 
-bool sys_knob_arg_ok(const struct sys_knob *k, const char *arg)
+static bool good_number(const char *s)
 {
-	return k->scope == SYS_IFACE ? good_ifname(arg) : !arg || !arg[0];
+	size_t n = strlen(s);
+
+	return n && n < 7 && strspn(s, "0123456789") == n && (n == 1 || s[0] != '0');
 }
 
-static int bad_value(const struct sys_knob *k, const char *value, struct weir_err *e)
+static bool good_word(const char *s, const char *more)
+{
+	size_t n = strlen(s);
+
+	if (n == 0 || n >= 64 || s[0] == '-' || s[0] == '.')
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)s[i]) && !strchr(more, s[i]))
+			return false;
+	return true;
+}
+
+static bool has_class(const struct sys_knob *k, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(k->name, name, n) && k->name[n] == '.';
+}
+
+static bool takes_arg(const struct sys_knob *k)
+{
+	return k->scope == SYS_IFACE || has_class(k, "cpu") || has_class(k, "irq") ||
+	       has_class(k, "module") || has_class(k, "service");
+}
+
+static bool good_of(const struct sys_knob *k, const char *of)
+{
+	if (k->scope == SYS_IFACE)
+		return good_ifname(of);
+	if (has_class(k, "cpu") || has_class(k, "irq"))
+		return good_number(of);
+	if (has_class(k, "module"))
+		return good_word(of, "_-");
+	return has_class(k, "service") ? sys_service_known(of) : !of[0];
+}
+
+static bool good_part(const struct sys_knob *k, const char *part)
+{
+	switch (k->part) {
+	case SYS_WHOLE:
+		return !part[0];
+	case SYS_BIT:
+		return good_word(part, "_-.:+/ ");
+	case SYS_PARAM:
+		return good_word(part, "_");
+	default:
+		return good_number(part);
+	}
+}
+
+void sys_ref_parts(const struct sys_ref *r, struct sys_parts *p)
+{
+	size_t n = strcspn(r->arg, ":");
+
+	memcpy(p->of, r->arg, n);
+	p->of[n] = '\0';
+	snprintf(p->part, sizeof(p->part), "%s", r->arg[n] ? r->arg + n + 1 : "");
+}
+
+bool sys_knob_arg_ok(const struct sys_knob *k, const char *arg)
+{
+	struct sys_ref r = {.knob = k};
+	struct sys_parts p;
+
+	if (!arg)
+		arg = "";
+	if (strlen(arg) >= sizeof(r.arg))
+		return false;
+	memcpy(r.arg, arg, strlen(arg) + 1);
+	sys_ref_parts(&r, &p);
+	return good_of(k, p.of) && good_part(k, p.part) &&
+	       (k->part == SYS_WHOLE) == !strchr(arg, ':');
+}
+
+/* "iface.mtu" of eth0 is iface:eth0.mtu; a sysctl is itself. */
+void sys_ref_text(const struct sys_ref *r, char dst[SYS_REF_TEXT])
+{
+	const char *name = r->knob->name, *dot = strchr(name, '.');
+	struct sys_parts p;
+
+	sys_ref_parts(r, &p);
+	if (r->knob->via == SYS_VIA_SYSCTL)
+		snprintf(dst, SYS_REF_TEXT, "sysctl:%s", name);
+	else if (!takes_arg(r->knob))
+		snprintf(dst, SYS_REF_TEXT, "%.*s:%s", (int)(dot - name), name, dot + 1);
+	else
+		snprintf(dst, SYS_REF_TEXT, "%.*s:%.60s%s%s%.60s", (int)(dot - name), name, p.of,
+			 dot, p.part[0] ? ":" : "", p.part);
+}
+
+/* What people say, and what the kernel calls it. */
+static const struct {
+	const char *knob, *feature;
+} features[] = {
+	{"tso", "tx-tcp-segmentation"},
+	{"tso6", "tx-tcp6-segmentation"},
+	{"gso", "tx-generic-segmentation"},
+	{"gro", "rx-gro"},
+	{"lro", "rx-lro"},
+	{"sg", "tx-scatter-gather"},
+	{"rx-csum", "rx-checksum"},
+	{"tx-csum", "tx-checksum-ip-generic"},
+	{"ntuple", "rx-ntuple-filter"},
+	{"rxhash", "rx-hashing"},
+};
+
+static int unknown(const char *text, size_t n, struct weir_err *e)
 {
 	char safe[SAFE_MAX + 1];
 
-	safe_str(safe, sizeof(safe), value, strlen(value));
-	err_set(e, WEIR_USAGE, EINVAL, "%s cannot be '%.80s'", k->name, safe);
-	if (!strcmp(k->type, "str"))
-		return err_hint(e, "it is one word of letters, digits, _ and -");
-	return err_hint(e, "it is %s from %" PRId64 " to %" PRId64,
-			strcmp(k->type, "triple") ? "a whole number" : "three ascending numbers",
-			k->min, k->max);
+	safe_str(safe, sizeof(safe), text, n);
+	err_set(e, WEIR_USAGE, ENOENT, "weir does not know how to change and undo %.100s", safe);
+	return err_hint(e, "`weir knobs` lists what it knows");
 }
+
+/* OF.KNOB[:PART] of a class; a device's name may hold dots (eth0.5), a knob's does not. */
+static bool parse_arg(struct sys_ref *r, const char *class, size_t class_len, const char *s,
+		      size_t n)
+{
+	const char *colon = memchr(s, ':', n);
+	size_t head = colon ? (size_t)(colon - s) : n;
+	const char *dot = memrchr(s, '.', head);
+	const char *part = colon ? colon + 1 : "";
+	size_t part_len = colon ? n - head - 1 : 0;
+	char name[64], what[40];
+
+	if (!dot || dot == s || (size_t)(s + head - dot) > sizeof(what))
+		return false;
+	snprintf(what, sizeof(what), "%.*s", (int)(s + head - dot - 1), dot + 1);
+	for (size_t i = 0; i < ARRAY_LEN(features); i++)
+		if (!strcmp(features[i].knob, what) && !colon) {
+			part = features[i].feature;
+			part_len = strlen(part);
+			snprintf(what, sizeof(what), "feature");
+		}
+	snprintf(name, sizeof(name), "%.*s.%s", (int)class_len, class, what);
+	r->knob = sys_knob(name);
+	if (!r->knob || (size_t)(dot - s) + 1 + part_len >= sizeof(r->arg))
+		return false;
+	snprintf(r->arg, sizeof(r->arg), "%.*s%s%.*s", (int)(dot - s), s, part_len ? ":" : "",
+		 (int)part_len, part);
+	return takes_arg(r->knob);
+}
+
+/* A name as it is, without an argument. */
+static bool parse_plain(struct sys_ref *r, const char *s, size_t n)
+{
+	char name[80];
+
+	if (n >= sizeof(name))
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)n, s);
+	for (char *c = name; *c; c++)
+		if (*c == ':')
+			*c = '.';
+	r->knob = sys_knob(name);
+	return r->knob && !takes_arg(r->knob);
+}
+
+int sys_ref_parse(struct sys_ref *r, const char *text, size_t n, struct weir_err *e)
+{
+	const char *root = r->root, *colon = memchr(text, ':', n);
+	size_t head = colon ? (size_t)(colon - text) : 0;
+	bool ok;
+
+	*r = (struct sys_ref){.root = root};
+	if (head == 6 && !memcmp(text, "sysctl", 6))
+		ok = parse_plain(r, colon + 1, n - head - 1) && r->knob->via == SYS_VIA_SYSCTL;
+	else if (!colon || !parse_arg(r, text, head, colon + 1, n - head - 1))
+		ok = parse_plain(r, text, n);
+	else
+		ok = true;
+	if (!ok)
+		return unknown(text, n, e);
+	if (!sys_knob_arg_ok(r->knob, r->arg)) {
+		unknown(text, n, e);
+		return r->knob->via == SYS_VIA_SERVICE
+			       ? err_hint(e,
+					  "only services that do no more than disturb are stopped")
+			       : err_hint(e, "what it is of is not named as it should be");
+	}
+	return 0;
+}
+
+const char *sys_knob_needs(const struct sys_knob *k)
+{
+	if (k->revert == SYS_REBOOT)
+		return "the boot loader";
+	if (k->revert == SYS_REBUILD)
+		return "another kernel";
+	return k->scope == SYS_HOST ? "root" : "CAP_NET_ADMIN";
+}
+
+/* ---- checking ------------------------------------------------------------ */
 
 /* Writing an unknown name would load a kernel module. */
-static bool cc_available(const char *name)
+static int check_cc(const struct sys_ref *r, const char *canon, struct weir_err *e)
 {
 	char list[512];
-	size_t n = strlen(name);
 
-	if (sys_sysctl_get(CC_AVAILABLE, list, sizeof(list)) < 0)
-		return false;
-	for (const char *s = list; (s = strstr(s, name)); s += n)
-		if ((s == list || s[-1] == ' ') && (s[n] == ' ' || s[n] == '\0'))
-			return true;
-	return false;
+	if (strcmp(r->knob->name, "net.ipv4.tcp_congestion_control") != 0 || r->root)
+		return 0;
+	if (sys_sysctl_get(CC_AVAILABLE, list, sizeof(list)) >= 0 && sys_has_word(list, canon))
+		return 0;
+	err_set(e, WEIR_USAGE, ENOENT, "no congestion control '%s' is loaded", canon);
+	return err_hint(e, "see " CC_AVAILABLE);
 }
 
-int sys_knob_check(const struct sys_knob *k, const char *arg, const char *value, struct weir_err *e)
+static int check_revert(const struct sys_knob *k, struct weir_err *e)
 {
+	if (k->revert == SYS_RUNTIME)
+		return 0;
+	err_set(e, WEIR_USAGE, EINVAL, "%s needs a %s", k->path,
+		k->revert == SYS_REBOOT ? "reboot with it on the kernel's command line"
+					: "kernel that is built so");
+	return err_hint(e, "`weir try --by-hand` measures both sides of a reboot");
+}
+
+int sys_knob_check(const struct sys_ref *r, const char *value, struct weir_err *e)
+{
+	const struct sys_knob *k = r->knob;
 	char canon[SYS_VALUE_CAP], safe[SAFE_MAX + 1];
 
-	if (!sys_knob_arg_ok(k, arg)) {
-		safe_str(safe, sizeof(safe), arg ? arg : "", arg ? strlen(arg) : 0);
-		return err_set(e, WEIR_USAGE, EINVAL, "%s %s, not '%s'", k->name,
-			       k->scope == SYS_IFACE ? "needs an interface" : "takes no argument",
-			       safe);
+	if (!sys_knob_arg_ok(k, r->arg)) {
+		safe_str(safe, sizeof(safe), r->arg, strlen(r->arg));
+		return err_set(e, WEIR_USAGE, EINVAL, "%s %s, not '%.80s'", k->name,
+			       takes_arg(k) ? "needs what it is of" : "takes no argument", safe);
 	}
-	if (sys_knob_canon(k, value, canon) < 0)
-		return bad_value(k, value, e);
-	if (!strcmp(k->name, "net.ipv4.tcp_congestion_control") && !cc_available(canon)) {
-		err_set(e, WEIR_USAGE, ENOENT, "no congestion control '%s' is loaded", canon);
-		return err_hint(e, "see " CC_AVAILABLE);
-	}
-	return 0;
-}
-
-/* ---- interfaces ---------------------------------------------------------- */
-
-static void read_driver(const char *name, char *dst, size_t cap)
-{
-	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-	struct ifreq ifr = {.ifr_data = (void *)&info};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	dst[0] = '\0';
-	if (fd < 0)
-		return;
-	memcpy(ifr.ifr_name, name, strnlen(name, IF_NAMESIZE - 1));
-	if (ioctl(fd, SIOCETHTOOL, &ifr) == 0)
-		snprintf(dst, cap, "%.*s", (int)cap - 1, info.driver);
-	close(fd);
-}
-
-int sys_iface_id(const char *name, struct sys_iface_id *id, struct weir_err *e)
-{
-	struct sys_nl *nl = NULL;
-	struct sys_link l = {0};
-	int ret = sys_nl_open(&nl, e);
-
-	*id = (struct sys_iface_id){0};
-	if (ret == 0)
-		ret = sys_link_get(nl, name, &l, e);
-	sys_nl_close(nl);
-	if (ret < 0)
-		return ret;
-	id->index = l.index;
-	memcpy(id->mac, l.mac, sizeof(id->mac));
-	memcpy(id->perm_mac, l.has_perm_mac ? l.perm_mac : l.mac, sizeof(id->perm_mac));
-	read_driver(name, id->driver, sizeof(id->driver));
-	return 0;
-}
-
-static void iface_path(const char *pattern, const char *name, char dst[PATH_CAP])
-{
-	const char *hole = strstr(pattern, "%s");
-
-	snprintf(dst, PATH_CAP, "%.*s%s%s", (int)(hole - pattern), pattern, name, hole + 2);
-}
-
-/*
- * sysfs shows the namespace that mounted it, which need not be ours: an interface of the same
- * name elsewhere must not be touched.
- */
-static int check_sysfs(const char *name, struct weir_err *e)
-{
-	struct sys_iface_id id;
-	char path[PATH_CAP], have[32], want[32];
-	int64_t index = 0;
-	int ret = sys_iface_id(name, &id, e);
-
-	if (ret < 0)
-		return ret;
-	iface_path("/sys/class/net/%s/ifindex", name, path);
-	sys_read_i64(path, &index);
-	iface_path("/sys/class/net/%s/address", name, path);
-	sys_read_attr(path, have, sizeof(have));
-	snprintf(want, sizeof(want), "%02x:%02x:%02x:%02x:%02x:%02x", id.mac[0], id.mac[1],
-		 id.mac[2], id.mac[3], id.mac[4], id.mac[5]);
-	if (index == id.index && !strcmp(have, want))
-		return 0;
-	return err_set(e, WEIR_OS, EXDEV, "/sys shows another network namespace's interfaces");
+	int ret = check_revert(k, e);
+	if (ret == 0 && k->type == SYS_TC)
+		ret = sys_tc_canon(value, canon, e);
+	else if (ret == 0 && sys_knob_canon(k, value, canon) < 0)
+		ret = sys_knob_bad_value(r, value, e);
+	return ret < 0 ? ret : check_cc(r, canon, e);
 }
 
 /* ---- reading and writing ------------------------------------------------- */
 
-ssize_t sys_knob_get(const struct sys_knob *k, const char *arg, char *dst, size_t cap,
-		     struct weir_err *e)
+static const struct sys_door *const doors[] = {
+	[SYS_VIA_SYSCTL] = &sys_door_sysctl,   [SYS_VIA_FILE] = &sys_door_file,
+	[SYS_VIA_LINK] = &sys_door_link,       [SYS_VIA_ETHTOOL] = &sys_door_ethtool,
+	[SYS_VIA_FEATURE] = &sys_door_bit,     [SYS_VIA_RSS] = &sys_door_rss,
+	[SYS_VIA_QDISC] = &sys_door_qdisc,     [SYS_VIA_MODULE] = &sys_door_module,
+	[SYS_VIA_SERVICE] = &sys_door_service, [SYS_VIA_WIFI] = &sys_door_wifi,
+	[SYS_VIA_BOOT] = &sys_door_boot,       [SYS_VIA_BUILD] = &sys_door_build,
+};
+
+ssize_t sys_knob_get(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e)
 {
-	char path[PATH_CAP], raw[SYS_VALUE_CAP], canon[SYS_VALUE_CAP];
+	char raw[SYS_VALUE_CAP], canon[SYS_VALUE_CAP], name[SYS_REF_TEXT];
 	ssize_t n;
 
-	if (!sys_knob_arg_ok(k, arg))
-		return err_set(e, WEIR_USAGE, EINVAL, "%s: wrong interface", k->name);
-	if (k->scope == SYS_IFACE) {
-		int ret = check_sysfs(arg, e);
-		if (ret < 0)
-			return ret;
-		iface_path(k->path, arg, path);
-		n = sys_read_attr(path, raw, sizeof(raw));
-	} else {
-		n = sys_sysctl_get(k->path, raw, sizeof(raw));
-	}
+	sys_ref_text(r, name);
+	if (!sys_knob_arg_ok(r->knob, r->arg))
+		return err_set(e, WEIR_USAGE, EINVAL, "%s: not of this", r->knob->name);
+	n = doors[r->knob->via]->get(r, raw, sizeof(raw), e);
 	if (n < 0)
-		return err_os(e, (int)-n, "reading %s", k->name);
-	if (sys_knob_canon(k, raw, canon) < 0)
+		return n;
+	if (sys_knob_canon(r->knob, raw, canon) < 0)
 		return err_set(e, WEIR_OS, ERANGE, "%s has a value that weir could not put back",
-			       k->name);
+			       name);
 	n = snprintf(dst, cap, "%s", canon);
-	return (size_t)n < cap ? n : err_set(e, WEIR_LIMIT, EFBIG, "reading %s", k->name);
+	return (size_t)n < cap ? n : err_set(e, WEIR_LIMIT, EFBIG, "reading %s", name);
 }
 
 /* Host-wide settings changed from a container would outlive its journal. */
-static bool in_initial_namespaces(void)
+bool sys_in_initial_namespaces(void)
 {
 	const ino_t initial_pid = 0xEFFFFFFCU, initial_user = 0xEFFFFFFDU; /* fixed by the ABI */
 	struct stat pid, user;
@@ -296,30 +312,35 @@ static bool in_initial_namespaces(void)
 	       pid.st_ino == initial_pid && user.st_ino == initial_user;
 }
 
-int sys_knob_set(const struct sys_knob *k, const char *arg, const char *canon, struct weir_err *e)
+static int refused(const struct sys_ref *r, int ret, struct weir_err *e)
 {
-	char path[PATH_CAP], now[SYS_VALUE_CAP];
+	if (ret == -EACCES || ret == -EPERM || ret == -EROFS)
+		err_hint(e, "it needs %s%s", sys_knob_needs(r->knob),
+			 r->knob->scope == SYS_HOST ? ", in the machine's own namespaces" : "");
+	if (ret == -ENOENT || ret == -EOPNOTSUPP)
+		err_hint(e, "%s",
+			 r->knob->scope == SYS_IFACE ? "this interface has no such thing"
+						     : "this kernel has no such thing");
+	return ret;
+}
+
+int sys_knob_set(const struct sys_ref *r, const char *canon, struct weir_err *e)
+{
+	char now[SYS_VALUE_CAP], name[SYS_REF_TEXT];
 	int ret;
 
-	if (k->scope == SYS_HOST && !in_initial_namespaces())
+	sys_ref_text(r, name);
+	if (r->knob->scope == SYS_HOST && !r->root && !sys_in_initial_namespaces())
 		return err_set(e, WEIR_MISSING, EPERM,
-			       "%s is host-wide and is not changed from a container", k->name);
-	if (k->scope == SYS_IFACE) {
-		ret = check_sysfs(arg, e);
-		if (ret < 0)
-			return ret;
-		iface_path(k->path, arg, path);
-		ret = sys_write_attr(path, canon, e);
-	} else {
-		ret = sys_sysctl_set(k->path, canon, e);
-	}
+			       "%s is host-wide and is not changed from a container", name);
+	ret = doors[r->knob->via]->set(r, canon, e);
 	if (ret < 0)
-		return ret;
-	ssize_t n = sys_knob_get(k, arg, now, sizeof(now), e);
+		return refused(r, ret, e);
+	ssize_t n = sys_knob_get(r, now, sizeof(now), e);
 	if (n < 0)
 		return (int)n;
-	if (strcmp(now, canon))
-		return err_set(e, WEIR_OS, EIO, "%s was set to '%s' but is '%s'", k->name, canon,
+	if (!sys_knob_same(r->knob, canon, now))
+		return err_set(e, WEIR_OS, EIO, "%s was set to '%.60s' but is '%.60s'", name, canon,
 			       now);
 	return 0;
 }

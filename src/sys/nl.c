@@ -155,6 +155,40 @@ void nl_parse_nest(struct nl_attrs *a, const struct nlattr *nest)
 		mnl_attr_parse_nested(nest, index_attr, a);
 }
 
+void nl_parse_after(struct nl_attrs *a, const struct nlattr *attr, size_t skip)
+{
+	size_t n = attr ? mnl_attr_get_payload_len(attr) : 0;
+
+	*a = (struct nl_attrs){0};
+	skip = MNL_ALIGN(skip);
+	if (n > skip)
+		mnl_attr_parse_payload((const char *)mnl_attr_get_payload(attr) + skip, n - skip,
+				       index_attr, a);
+}
+
+struct each {
+	int (*cb)(const struct nlattr *, void *);
+	void *arg;
+	int ret;
+};
+
+static int each_attr(const struct nlattr *attr, void *arg)
+{
+	struct each *w = arg;
+
+	w->ret = w->cb(attr, w->arg);
+	return w->ret ? MNL_CB_STOP : MNL_CB_OK;
+}
+
+int nl_each(const struct nlattr *nest, int (*cb)(const struct nlattr *, void *), void *arg)
+{
+	struct each w = {.cb = cb, .arg = arg};
+
+	if (nest)
+		mnl_attr_parse_nested(nest, each_attr, &w);
+	return w.ret;
+}
+
 const void *nl_header(const struct nlmsghdr *nlh, size_t hdr_len)
 {
 	return mnl_nlmsg_get_payload_len(nlh) >= hdr_len ? mnl_nlmsg_get_payload(nlh) : NULL;
@@ -175,6 +209,14 @@ void nl_copy_upto(const struct nlattr *a, void *dst, size_t n)
 	memset(dst, 0, n);
 	if (have)
 		memcpy(dst, mnl_attr_get_payload(a), have < n ? have : n);
+}
+
+uint8_t nl_u8(const struct nlattr *a)
+{
+	uint8_t v = 0;
+
+	nl_copy(a, &v, sizeof(v));
+	return v;
 }
 
 uint32_t nl_u32(const struct nlattr *a)

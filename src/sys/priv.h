@@ -21,21 +21,62 @@ int sys_socket_in(const struct sys_ns *ns, int family, int type, int proto);
 int sys_parse_i64(const char *s, int64_t *v); /* the whole of s, decimal */
 int sys_snmp_parse(const char *text, const char *group, const char *name, int64_t *v);
 
-/* ---- knobs (knob.c) ------------------------------------------------------- */
+/* ---- knobs (knob*.c, tc.c, ethtool.c) -------------------------------------- */
 
-#define SYS_VALUE_CAP 128
 /* The one spelling of a value, by type and range alone; -EINVAL or -ERANGE. */
 int sys_knob_canon(const struct sys_knob *k, const char *value, char dst[SYS_VALUE_CAP]);
+/* Whether what was asked for is what is there. */
+bool sys_knob_same(const struct sys_knob *k, const char *want, const char *have);
+int sys_knob_bad_value(const struct sys_ref *r, const char *value, struct weir_err *e);
 bool sys_knob_arg_ok(const struct sys_knob *k, const char *arg);
-/* Writes and reads back. canon and arg are checked already. */
-int sys_knob_set(const struct sys_knob *k, const char *arg, const char *canon, struct weir_err *e);
+/* Writes and reads back. canon is checked already. */
+int sys_knob_set(const struct sys_ref *r, const char *canon, struct weir_err *e);
+bool sys_has_word(const char *words, const char *word); /* of words between blanks */
+
+/* What a knob is of and which part: "eth0:1" is eth0 and 1. */
+struct sys_parts {
+	char of[SYS_ARG_CAP], part[SYS_ARG_CAP];
+};
+void sys_ref_parts(const struct sys_ref *r, struct sys_parts *p);
+
+/* A way to a value: raw text, of which the canonical form is made. */
+struct sys_door {
+	ssize_t (*get)(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e);
+	int (*set)(const struct sys_ref *r, const char *canon, struct weir_err *e);
+};
+extern const struct sys_door sys_door_sysctl, sys_door_file, sys_door_boot,
+	sys_door_build;                                                        /* knob_file.c */
+extern const struct sys_door sys_door_link, sys_door_qdisc;                    /* knob_link.c */
+extern const struct sys_door sys_door_ethtool, sys_door_bit, sys_door_rss;     /* ethtool.c */
+extern const struct sys_door sys_door_module, sys_door_service, sys_door_wifi; /* knob_tool.c */
+
+#define SYS_PATH_CAP 320
+/* root, then path with arguments for its %s; false when it does not fit. */
+bool sys_path(char dst[SYS_PATH_CAP], const char *root, const char *path, const char *of,
+	      const char *part);
+/* The names of a bitset (features, private flags) of an interface. */
+int sys_bits_each(const struct sys_knob *k, const char *iface,
+		  int (*cb)(const char *name, bool on, void *arg), void *arg, struct weir_err *e);
+bool sys_service_known(const char *name);
+const char *sys_service_at(size_t i);
+
+#define SYS_TC_DEFAULT "default" /* the one that the kernel gives an interface by itself */
+int sys_tc_canon(const char *value, char dst[SYS_VALUE_CAP], struct weir_err *e);
+bool sys_tc_same(const char *want, const char *have);
+int sys_qdisc_text(struct sys_nl *nl, const char *name, char dst[SYS_VALUE_CAP],
+		   struct weir_err *e);
+int sys_qdisc_default(struct sys_nl *nl, const char *name, struct weir_err *e);
 
 struct sys_iface_id {
 	int index;
 	uint8_t mac[6], perm_mac[6]; /* perm_mac: the present one where the driver has none */
 	char driver[32];
 };
-int sys_iface_id(const char *name, struct sys_iface_id *id, struct weir_err *e);
+int sys_iface_id(const char *root, const char *name, struct sys_iface_id *id, struct weir_err *e);
+/* The present name of an interface; false when it is gone or another one has its number. */
+bool sys_iface_find(const char *root, const struct sys_iface_id *id, char name[IF_NAMESIZE]);
+/* Whether a host-wide setting may be changed from here. */
+bool sys_in_initial_namespaces(void);
 
 /* ---- the journal's file (journal_doc.c: text; journal_dir.c: access) ------- */
 
@@ -47,7 +88,7 @@ struct sys_entry {
 	char boot[SYS_BOOT_CAP];
 	uint64_t netns;
 	const struct sys_knob *knob;
-	char arg[IF_NAMESIZE]; /* "" = none */
+	char arg[SYS_ARG_CAP]; /* "" = none */
 	struct sys_iface_id iface;
 	char old[SYS_VALUE_CAP], now[SYS_VALUE_CAP]; /* canonical */
 	bool ended;
@@ -56,6 +97,7 @@ struct sys_doc {
 	struct sys_entry *v; /* seq ascends */
 	size_t n;
 	unsigned bad;     /* lines that are not what weir writes */
+	int64_t owner;    /* the process that wrote it, for people; 0 = not said */
 	size_t whole_len; /* bytes up to the last newline: the rest is a write that was cut */
 };
 extern const char sys_doc_header[];
@@ -65,6 +107,7 @@ void sys_doc_fini(struct sys_doc *d);
 size_t sys_doc_open(const struct sys_doc *d); /* entries not ended */
 void sys_doc_put_entry(struct buf *b, const struct sys_entry *e);
 void sys_doc_put_end(struct buf *b, uint32_t seq);
+void sys_doc_put_owner(struct buf *b, int64_t pid);
 
 /* Opens (makes, when make) the directory and proves that it is the caller's alone. */
 int sys_jdir_open(const char *dir, bool make, struct weir_err *e);
@@ -88,7 +131,7 @@ struct nl_req {
 };
 /* Starts a request; returns its zeroed family header of hdr_len bytes. */
 void *nl_req(struct nl_req *r, uint16_t type, uint16_t flags, size_t hdr_len);
-void *nl_put_header(struct nl_req *r, size_t hdr_len); /* a second header, inside a nest */
+void *nl_put_header(struct nl_req *r, size_t hdr_len);         /* a second header, inside a nest */
 void nl_put(struct nl_req *r, uint16_t type, const void *p, size_t n);
 void nl_put_u32(struct nl_req *r, uint16_t type, uint32_t v);
 void nl_put_u64(struct nl_req *r, uint16_t type, uint64_t v);
@@ -103,8 +146,12 @@ struct nl_attrs {
 };
 void nl_parse(struct nl_attrs *a, const struct nlmsghdr *nlh, size_t hdr_len);
 void nl_parse_nest(struct nl_attrs *a, const struct nlattr *nest);
+void nl_parse_after(struct nl_attrs *a, const struct nlattr *attr, size_t skip);
+/* Each attribute of a nest, also of one type; a non-zero return stops and is returned. */
+int nl_each(const struct nlattr *nest, int (*cb)(const struct nlattr *, void *), void *arg);
 const void *nl_header(const struct nlmsghdr *nlh, size_t hdr_len); /* NULL when too short */
 /* Reads of an attribute that may be absent or short: 0 or false then. */
+uint8_t nl_u8(const struct nlattr *a);
 uint32_t nl_u32(const struct nlattr *a);
 uint64_t nl_u64(const struct nlattr *a);
 void nl_str(const struct nlattr *a, char *dst, size_t cap);

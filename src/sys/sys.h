@@ -26,24 +26,82 @@ int sys_read_file(const char *path, size_t max, struct buf *b, struct weir_err *
 ssize_t sys_sysctl_get(const char *name, char *dst, size_t cap);
 int sys_sysctl_set(const char *name, const char *value, struct weir_err *e);
 
-/* A knob: what weir may change and knows how to undo. One table (knob.c). */
+/* ---- knobs (knob*.c) ----------------------------------------------------- */
+
+/*
+ * A knob: what weir may change and knows how to undo. One row each (knob_rows.c): where it is
+ * found, what values it may have, and how it comes back. A kind of place (via) has its reader and
+ * its writer; a type of value has its one canonical spelling.
+ */
 enum sys_scope { SYS_NETNS, SYS_HOST, SYS_IFACE };
+enum sys_via {
+	SYS_VIA_SYSCTL, /* path: the sysctl's name */
+	SYS_VIA_FILE, /* path: a file of procfs or sysfs; %s = what the knob is of, then its part */
+	SYS_VIA_LINK, /* attr: IFLA_* */
+	SYS_VIA_ETHTOOL, /* msg: ETHTOOL_MSG_*_GET, attr within its answer; width of 1 or 4 bytes */
+	SYS_VIA_FEATURE, /* msg: a bitset of ethtool's; the part is a bit's name */
+	SYS_VIA_RSS,     /* the indirection table */
+	SYS_VIA_QDISC,   /* the root queue discipline, in tc's words */
+	SYS_VIA_MODULE,  /* loaded or not */
+	SYS_VIA_SERVICE, /* running or not */
+	SYS_VIA_WIFI,    /* by iw; path: its word */
+	SYS_VIA_BOOT,    /* path: a word of the kernel's command line */
+	SYS_VIA_BUILD,   /* path: a line of the kernel's configuration */
+};
+enum sys_type {
+	SYS_INT,    /* [min, max] */
+	SYS_PAIR,   /* two, ascending */
+	SYS_TRIPLE, /* three, ascending */
+	SYS_CHOICE, /* one of words */
+	SYS_WORD,   /* letters, digits, _ and - */
+	SYS_TEXT,   /* the same and . , : + / without an empty one */
+	SYS_MASK,   /* CPUs or queues in hexadecimal, commas between 32 bits */
+	SYS_CPUS,   /* CPUs: "0-3,8" */
+	SYS_ORWORD, /* an integer, or words */
+	SYS_TC,     /* a queue discipline */
+};
+enum sys_revert { SYS_RUNTIME, SYS_REBOOT, SYS_REBUILD };
+enum sys_part { SYS_WHOLE, SYS_RX_QUEUE, SYS_TX_QUEUE, SYS_BIT, SYS_STATE, SYS_PARAM };
 struct sys_knob {
-	const char *name; /* "net.ipv4.tcp_congestion_control", "iface.mtu" … */
-	const char *path; /* sysctl name or sysfs pattern with one %s (interface) */
+	const char *name; /* "net.ipv4.tcp_rmem", "iface.mtu", "cpu.governor": CLASS.KNOB */
+	const char *path;
+	enum sys_via via;
 	enum sys_scope scope;
-	const char *type; /* "int", "str", "triple" */
+	enum sys_part part; /* of what it is of: a queue, a bit … */
+	enum sys_type type;
 	int64_t min, max;
-	bool reversible;
+	const char *words; /* "off on" */
+	uint16_t msg, attr, width;
+	enum sys_revert revert;
 	const char *affects; /* for people */
 };
 const struct sys_knob *sys_knob(const char *name);
 const struct sys_knob *sys_knob_at(size_t i);
-/* Checks the value by the knob's own parser. arg: interface name or NULL. */
-int sys_knob_check(const struct sys_knob *k, const char *arg, const char *value,
-		   struct weir_err *e);
-ssize_t sys_knob_get(const struct sys_knob *k, const char *arg, char *dst, size_t cap,
-		     struct weir_err *e);
+
+/* A knob of one thing. */
+#define SYS_ARG_CAP   96
+#define SYS_VALUE_CAP 192
+struct sys_ref {
+	const struct sys_knob *knob;
+	const char *root;      /* a folder that stands for / (tests, images); NULL = this machine */
+	char arg[SYS_ARG_CAP]; /* "eth0", "eth0:0", "0", "nf_conntrack:hashsize"; "" = none */
+};
+/* "sysctl:net.ipv4.tcp_rmem" (also without "sysctl:"), "iface:eth0.mtu", "iface:eth0.rps_cpus:0",
+ * "cpu:0.governor", "irq:24.affinity", "module:NAME.loaded", "service:NAME.state". */
+int sys_ref_parse(struct sys_ref *r, const char *text, size_t n, struct weir_err *e);
+#define SYS_REF_TEXT (SYS_ARG_CAP + 80)
+void sys_ref_text(const struct sys_ref *r, char dst[SYS_REF_TEXT]);
+/* Checks the value by the knob's own parser. */
+int sys_knob_check(const struct sys_ref *r, const char *value, struct weir_err *e);
+/* The present value in its canonical form. -ENOENT, -EOPNOTSUPP: there is no such thing here. */
+ssize_t sys_knob_get(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e);
+/* What it may be, for people: "0..255", "off | on". */
+void sys_knob_range(const struct sys_knob *k, char *dst, size_t cap);
+const char *sys_knob_needs(const struct sys_knob *k); /* the privilege to change it */
+/* Every knob of everything that is here; pattern NULL = all but modules and interrupts. A pattern
+ * with * ? or [ is matched against the whole name, another is found anywhere in it. */
+int sys_knob_list(const char *root, const char *pattern,
+		  int (*cb)(const struct sys_ref *r, void *arg), void *arg, struct weir_err *e);
 
 /* ---- the undo journal (journal.c; security 17, 18) ---------------------- */
 
@@ -54,11 +112,13 @@ ssize_t sys_knob_get(const struct sys_knob *k, const char *arg, char *dst, size_
  * the present value is what weir wrote.
  */
 struct sys_journal;
-/* dir NULL = /run/weir (root) or $XDG_RUNTIME_DIR handed in by the caller. Replays nothing. */
-int sys_journal_open(const char *dir, struct sys_journal **out, struct weir_err *e);
+/* dir NULL = /run/weir (root) or $XDG_RUNTIME_DIR handed in by the caller. root: as in sys_ref; it
+ * outlives the journal. Replays nothing. */
+int sys_journal_open(const char *dir, const char *root, struct sys_journal **out,
+		     struct weir_err *e);
 /* Writes the entry durably, then the knob. */
-int sys_journal_set(struct sys_journal *j, const struct sys_knob *k, const char *arg,
-		    const char *value, struct weir_err *e);
+int sys_journal_set(struct sys_journal *j, const struct sys_ref *ref, const char *value,
+		    struct weir_err *e);
 struct sys_replay {
 	unsigned restored, changed_since, void_boot, failed, busy; /* counts of entries */
 };
@@ -66,7 +126,8 @@ struct sys_replay {
  * back stays, is counted in failed, and the first reason is returned. */
 int sys_journal_undo(struct sys_journal *j, struct sys_replay *r, struct weir_err *e);
 /* Undoes what dead owners left in the directory (another boot's entries are void). As above. */
-int sys_journal_recover(const char *dir, struct sys_replay *r, struct weir_err *e);
+int sys_journal_recover(const char *dir, const char *root, struct sys_replay *r,
+			struct weir_err *e);
 /* Starts the guardian: a process in its own session that undoes at once when weir dies, or
  * after max_ns (then sys_journal_set gives -ETIMEDOUT). Again: a new one in its place. Start it
  * before any thread. */
@@ -188,6 +249,11 @@ int sys_route_add(struct sys_nl *nl, int family, const void *dst, int prefix_len
 /* Token bucket on egress, for tests that need a known rate; -EOPNOTSUPP without sch_tbf. */
 int sys_qdisc_add_tbf(struct sys_nl *nl, const char *name, uint64_t rate_bps, uint32_t burst_bytes,
 		      uint32_t limit_bytes, struct weir_err *e);
+
+/* A queue discipline in tc's words ("tbf rate 10mbit burst 16kb limit 64kb"), in place of the one
+ * at parent (0 = the root); handle 0 = the kernel's choice. -EOPNOTSUPP names what the kernel lacks. */
+int sys_qdisc_set(struct sys_nl *nl, const char *name, uint32_t parent, uint32_t handle,
+		  const char *text, struct weir_err *e);
 
 /* ---- what an interface's driver tells (driver.c) -------------------------- */
 

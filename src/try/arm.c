@@ -31,10 +31,10 @@ static bool has_kind(const struct try_design *d, enum try_kind k)
 static int open_journal(struct try_arm *a, struct weir_err *e)
 {
 	struct sys_replay left;
-	int rc = sys_journal_open(a->cfg.journal_dir, &a->journal, e);
+	int rc = sys_journal_open(a->cfg.journal_dir, NULL, &a->journal, e);
 
 	if (rc >= 0)
-		rc = sys_journal_recover(a->cfg.journal_dir, &left, e);
+		rc = sys_journal_recover(a->cfg.journal_dir, NULL, &left, e);
 	if (rc >= 0)
 		rc = sys_journal_guard(a->journal, a->cfg.guard_ns, e);
 	return rc < 0 ? err_wrap(e, "what is varied could not be undone") : 0;
@@ -109,7 +109,7 @@ static int set_factor(struct try_arm *a, const struct try_factor *f, size_t leve
 {
 	switch (f->kind) {
 	case TRY_KNOB:
-		return sys_journal_set(a->journal, f->knob, f->iface, f->levels[level], e);
+		return sys_journal_set(a->journal, &f->ref, f->levels[level], e);
 	case TRY_SHELL:
 		return run_command(a, f->commands[level], e);
 	default: /* the command line's, or a person's */

@@ -62,43 +62,28 @@ static int set_option(struct try_factor *f, const char *key, size_t n, const cha
 
 /* ---- knobs ---- */
 
-static int find_knob(struct try_factor *f, const char *name, struct weir_err *e)
+/* A name with a class (sysctl:, iface:, cpu: …) is a knob's; so is a sysctl's own. */
+static bool is_knob(const char *text, size_t n)
 {
-	char safe[64];
+	return memchr(text, ':', n) || (n > 4 && !strncmp(text, "net.", 4));
+}
+
+static int set_knob(struct try_factor *f, const char *key, size_t n, struct weir_err *e)
+{
+	size_t skip = !strncmp(key, "sysctl:", 7) ? 7 : !strncmp(key, "iface:", 6) ? 6 : 0;
+	int rc = sys_ref_parse(&f->ref, key, n, e);
 
 	f->kind = TRY_KNOB;
-	f->knob = sys_knob(name);
-	if (f->knob && f->knob->reversible && !f->iface == (f->knob->scope != SYS_IFACE))
-		return 0;
-	safe_str(safe, sizeof(safe), name, strlen(name));
-	err_set(e, WEIR_USAGE, EINVAL, "--vary: weir does not know how to change and undo %s",
-		safe);
-	return err_hint(e, "use --a and --b with commands, and --undo");
-}
-
-static int set_sysctl(struct try_factor *f, const char *key, size_t n, struct weir_err *e)
-{
-	f->name = strndup(key, n);
-	return f->name ? find_knob(f, f->name, e) : no_memory(e);
-}
-
-/* DEV.KNOB; a device's name may hold dots (eth0.5), a knob's does not. */
-static int set_iface(struct try_factor *f, const char *key, size_t n, struct weir_err *e)
-{
-	const char *dot = memrchr(key, '.', n);
-	struct buf knob = {0};
-	int rc;
-
-	if (!dot || dot == key)
-		return err_set(e, WEIR_USAGE, EINVAL,
-			       "--vary: iface:DEV.NAME=VALUE,VALUE, such as "
-			       "iface:eth1.mtu=1500,9000");
-	f->name = strndup(key, n);
-	f->iface = strndup(key, (size_t)(dot - key));
-	buf_printf(&knob, "iface.%.*s", (int)(n - (size_t)(dot + 1 - key)), dot + 1);
-	rc = f->name && f->iface && !knob.failed ? find_knob(f, knob.data, e) : no_memory(e);
-	buf_fini(&knob);
-	return rc;
+	f->name = strndup(key + skip, n - skip);
+	if (!f->name)
+		return no_memory(e);
+	if (rc < 0) {
+		err_wrap(e, "--vary");
+		return err_hint(e,
+				"`weir knobs` lists what it knows; or --a and --b with commands, "
+				"and --undo");
+	}
+	return 0;
 }
 
 static int check_knob(const struct try_factor *f, struct weir_err *e)
@@ -106,7 +91,7 @@ static int check_knob(const struct try_factor *f, struct weir_err *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < f->n_levels && rc >= 0; i++)
-		rc = sys_knob_check(f->knob, f->iface, f->levels[i], e);
+		rc = sys_knob_check(&f->ref, f->levels[i], e);
 	return rc < 0 ? err_wrap(e, "--vary") : 0;
 }
 
@@ -121,10 +106,8 @@ int try_factor_parse(struct try_factor *f, const char *text, const char *command
 		err_set(e, WEIR_USAGE, EINVAL, "--vary: \"%.60s\" is not NAME=VALUE,VALUE", text);
 		return err_hint(e, "such as %s.window=256K,1M", command);
 	}
-	if (!strncmp(text, "sysctl:", 7))
-		rc = set_sysctl(f, text + 7, (size_t)(eq - text) - 7, e);
-	else if (!strncmp(text, "iface:", 6))
-		rc = set_iface(f, text + 6, (size_t)(eq - text) - 6, e);
+	if (is_knob(text, (size_t)(eq - text)))
+		rc = set_knob(f, text, (size_t)(eq - text), e);
 	else
 		rc = set_option(f, text, (size_t)(eq - text), command, e);
 	if (rc >= 0)
@@ -188,6 +171,5 @@ void try_factor_fini(struct try_factor *f)
 		free(f->commands[i]);
 	}
 	free(f->name);
-	free(f->iface);
 	*f = (struct try_factor){0};
 }

@@ -27,13 +27,12 @@ enum try_kind {
 struct try_factor {
 	enum try_kind kind;
 	char *name;                     /* "congestion", "net.ipv4.tcp_rmem", "arm" */
-	char *iface;                    /* of an interface's knob */
-	const struct sys_knob *knob;    /* TRY_KNOB */
+	struct sys_ref ref;             /* TRY_KNOB */
 	char *levels[TRY_LEVELS_MAX];   /* a value, or an arm's name */
 	char *commands[TRY_LEVELS_MAX]; /* TRY_SHELL */
 	size_t n_levels;
 };
-/* "tcp.congestion=cubic,bbr" (command.option), "sysctl:NAME=V,V", "iface:DEV.KNOB=V,V". Values of
+/* "tcp.congestion=cubic,bbr" (command.option), or a knob as `weir knobs` names it. Values of
  * knobs are checked; options are the caller's to check. command = the measurement's name. */
 int try_factor_parse(struct try_factor *f, const char *text, const char *command,
 		     struct weir_err *e);

@@ -11,6 +11,8 @@
 static void write_doc(const struct sys_doc *d, struct buf *b)
 {
 	buf_puts(b, sys_doc_header);
+	if (d->owner)
+		sys_doc_put_owner(b, d->owner);
 	for (size_t i = 0; i < d->n; i++) {
 		sys_doc_put_entry(b, &d->v[i]);
 		if (d->v[i].ended)

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,6 +26,7 @@
 
 #include "sys/priv.h"
 #include "sys/sys.h"
+#include "sys_kill.h"
 
 #define TTL  "net.ipv4.ip_default_ttl"
 #define RMEM "net.ipv4.tcp_rmem"
@@ -37,6 +37,16 @@ static char boot[SYS_BOOT_CAP];
 static uint64_t cookie;
 static bool ready; /* false: no namespaces here */
 static struct weir_err e;
+
+static const struct sys_ref *OF(const char *knob, const char *arg)
+{
+	static struct sys_ref r;
+
+	r = (struct sys_ref){.knob = sys_knob(knob)};
+	snprintf(r.arg, sizeof(r.arg), "%s", arg ? arg : "");
+	return &r;
+}
+#define REF(knob) OF(knob, NULL)
 
 /* ---- the world ------------------------------------------------------------- */
 
@@ -67,7 +77,7 @@ static void assert_knob(const char *name, const char *want)
 {
 	char now[SYS_VALUE_CAP];
 
-	assert_true(sys_knob_get(sys_knob(name), NULL, now, sizeof(now), &e) > 0);
+	assert_true(sys_knob_get(REF(name), now, sizeof(now), &e) > 0);
 	assert_string_equal(now, want);
 }
 
@@ -121,13 +131,13 @@ static struct sys_journal *open_journal(void)
 	struct sys_journal *j = NULL;
 
 	need_world();
-	assert_int_equal(sys_journal_open(dir, &j, &e), 0);
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
 	return j;
 }
 
 static void change(struct sys_journal *j, const char *knob, const char *value)
 {
-	int ret = sys_journal_set(j, sys_knob(knob), NULL, value, &e);
+	int ret = sys_journal_set(j, REF(knob), value, &e);
 
 	if (ret < 0)
 		fail_msg("%s; %s", e.msg, e.hint);
@@ -218,7 +228,7 @@ static void test_wrong_values_change_nothing(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		e = (struct weir_err){0};
-		int ret = sys_journal_set(j, sys_knob(bad[i].knob), bad[i].arg, bad[i].value, &e);
+		int ret = sys_journal_set(j, OF(bad[i].knob, bad[i].arg), bad[i].value, &e);
 		assert_true(ret < 0);
 		assert_int_equal(e.domain, WEIR_USAGE);
 	}
@@ -250,7 +260,7 @@ static void test_two_owners_of_one_knob(void **state)
 
 	(void)state;
 	change(a, TTL, "99");
-	assert_int_equal(sys_journal_set(b, sys_knob(TTL), NULL, "98", &e), -EBUSY);
+	assert_int_equal(sys_journal_set(b, REF(TTL), "98", &e), -EBUSY);
 	assert_knob(TTL, "99");
 	change(b, RMEM, "4096 200000 300000"); /* another knob is free */
 	sys_journal_close(a);
@@ -270,7 +280,7 @@ static void test_full_journal_refuses(void **state)
 	(void)state;
 	while (ret == 0 && n <= SYS_JOURNAL_MAX_N) {
 		snprintf(value, sizeof(value), "%d", 100 + n % 2);
-		ret = sys_journal_set(j, sys_knob(TTL), NULL, value, &e);
+		ret = sys_journal_set(j, REF(TTL), value, &e);
 		n += ret == 0;
 	}
 	assert_int_equal(ret, -ENOSPC);
@@ -293,10 +303,10 @@ static pid_t start_owner(int64_t guard_ns, int *said)
 	pid_t pid = fork();
 	if (pid == 0) {
 		struct sys_journal *j;
-		if (sys_journal_open(dir, &j, NULL) < 0 ||
+		if (sys_journal_open(dir, NULL, &j, NULL) < 0 ||
 		    (guard_ns && sys_journal_guard(j, guard_ns, NULL) < 0) ||
-		    sys_journal_set(j, sys_knob(TTL), NULL, "99", NULL) < 0 ||
-		    sys_journal_set(j, sys_knob(RMEM), NULL, "4096 200000 300000", NULL) < 0)
+		    sys_journal_set(j, REF(TTL), "99", NULL) < 0 ||
+		    sys_journal_set(j, REF(RMEM), "4096 200000 300000", NULL) < 0)
 			_exit(1);
 		if (write(p[1], "x", 1) == 1)
 			pause();
@@ -339,14 +349,14 @@ static void test_recover_after_sigkill(void **state)
 	(void)state;
 	need_world();
 	pid_t pid = start_owner(0, &said);
-	assert_int_equal(sys_journal_recover(dir, &r, &e), 0);
+	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), 0);
 	assert_replay(&r, 0, 0, 0, 0, 2); /* it lives */
 	assert_knob(TTL, "99");
 	kill(pid, SIGKILL);
 	reap_all();
 	close(said);
 	assert_knob(TTL, "99");
-	assert_int_equal(sys_journal_recover(dir, &r, &e), 0);
+	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), 0);
 	assert_replay(&r, 2, 0, 0, 0, 0);
 	assert_knob(TTL, "64");
 	assert_knob(RMEM, "4096 131072 6291456");
@@ -363,7 +373,7 @@ static void test_guardian_keeps_the_time_limit(void **state)
 	change(j, TTL, "99");
 	assert_int_equal(waitid(P_ALL, 0, &si, WEXITED | WNOWAIT), 0);
 	assert_knob(TTL, "64");
-	assert_int_equal(sys_journal_set(j, sys_knob(TTL), NULL, "98", &e), -ETIMEDOUT);
+	assert_int_equal(sys_journal_set(j, REF(TTL), "98", &e), -ETIMEDOUT);
 	assert_knob(TTL, "64");
 	sys_journal_close(j);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -397,8 +407,9 @@ static void test_guardian_killed_too(void **state)
 	if (pid == 0) {
 		struct sys_journal *j;
 		siginfo_t si;
-		if (sys_journal_open(dir, &j, NULL) < 0 || sys_journal_guard(j, HOUR, NULL) < 0 ||
-		    sys_journal_set(j, sys_knob(TTL), NULL, "99", NULL) < 0)
+		if (sys_journal_open(dir, NULL, &j, NULL) < 0 ||
+		    sys_journal_guard(j, HOUR, NULL) < 0 ||
+		    sys_journal_set(j, REF(TTL), "99", NULL) < 0)
 			_exit(1);
 		/* Its pid is the next after ours in a quiet moment only: ask the kernel. */
 		char path[64], text[16];
@@ -418,7 +429,7 @@ static void test_guardian_killed_too(void **state)
 	close(p[1]);
 	assert_true(guard > 0);
 	assert_knob(TTL, "99");
-	assert_int_equal(sys_journal_recover(dir, &r, &e), 0);
+	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), 0);
 	assert_replay(&r, 1, 0, 0, 0, 0);
 	assert_knob(TTL, "64");
 }
@@ -429,10 +440,10 @@ static void do_set(void)
 {
 	struct sys_journal *j;
 
-	if (sys_journal_open(dir, &j, NULL) < 0)
+	if (sys_journal_open(dir, NULL, &j, NULL) < 0)
 		_exit(1);
-	if (sys_journal_set(j, sys_knob(TTL), NULL, "99", NULL) < 0 ||
-	    sys_journal_set(j, sys_knob(TTL), NULL, "98", NULL) < 0)
+	if (sys_journal_set(j, REF(TTL), "99", NULL) < 0 ||
+	    sys_journal_set(j, REF(TTL), "98", NULL) < 0)
 		_exit(1);
 	sys_journal_close(j);
 	_exit(0);
@@ -442,42 +453,14 @@ static void do_recover(void)
 {
 	struct sys_replay r;
 
-	_exit(sys_journal_recover(dir, &r, NULL) < 0);
-}
-
-/* Runs work, killed at its n-th system call stop. True when it ended before. */
-static bool killed_at(void (*work)(void), int n)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-			_exit(77);
-		raise(SIGSTOP);
-		work();
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		skip(); /* no ptrace here */
-	for (int i = 0; i < n; i++) {
-		ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
-		waitpid(pid, &status, 0);
-		if (WIFEXITED(status)) {
-			assert_int_equal(WEXITSTATUS(status), 0);
-			return true;
-		}
-	}
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
-	return false;
+	_exit(sys_journal_recover(dir, NULL, &r, NULL) < 0);
 }
 
 static void assert_recovers(void)
 {
 	struct sys_replay r;
 
-	assert_int_equal(sys_journal_recover(dir, &r, &e), 0);
+	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), 0);
 	assert_int_equal(r.changed_since + r.failed + r.busy + r.void_boot, 0);
 	assert_knob(TTL, "64");
 	assert_int_equal(walk_dir(false), 0);
@@ -544,7 +527,7 @@ static void assert_refused(void)
 {
 	struct sys_replay r;
 
-	assert_true(sys_journal_recover(dir, &r, &e) < 0);
+	assert_true(sys_journal_recover(dir, NULL, &r, &e) < 0);
 	assert_replay(&r, 0, 0, 0, 1, 0);
 	assert_true(e.msg[0] != '\0');
 	assert_knob(TTL, "64");
@@ -558,7 +541,7 @@ static void test_planted_good_file_is_used(void **state)
 	(void)state;
 	need_world();
 	plant(line_for(boot, cookie, TTL, "", "33", "64"), 0600);
-	assert_int_equal(sys_journal_recover(dir, &r, &e), 0);
+	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), 0);
 	assert_replay(&r, 1, 0, 0, 0, 0); /* so that the refusals below mean something */
 	assert_knob(TTL, "33");
 }
@@ -632,7 +615,7 @@ static void test_another_boot_is_void(void **state)
 	(void)state;
 	need_world();
 	plant(line_for("01234567-89ab-cdef-0123-456789abcdef", cookie, TTL, "", "33", "64"), 0600);
-	assert_int_equal(sys_journal_recover(dir, &r, &e), 0);
+	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), 0);
 	assert_replay(&r, 0, 0, 1, 0, 0);
 	assert_knob(TTL, "64");
 	assert_int_equal(walk_dir(false), 0); /* said once */
@@ -653,7 +636,7 @@ static void test_failed_entry_stays_others_go_on(void **state)
 		 "4096\\x20131072\\x206291456\t4096\\x20200000\\x20300000\n",
 		 boot, cookie);
 	plant(text, 0600);
-	assert_int_equal(sys_journal_recover(dir, &r, &e), -EXDEV);
+	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), -EXDEV);
 	assert_replay(&r, 1, 0, 0, 1, 0);
 	assert_knob(TTL, "64");
 	assert_knob(RMEM, "4096 131072 6291456");
@@ -674,7 +657,7 @@ static void test_cut_line_is_no_entry(void **state)
 		memcpy(text, good, cut);
 		text[cut] = '\0';
 		plant(text, 0600);
-		assert_int_equal(sys_journal_recover(dir, &r, &e), 0);
+		assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), 0);
 		assert_replay(&r, 0, 0, 0, 0, 0);
 		assert_knob(TTL, "64");
 		assert_int_equal(walk_dir(false), 0);
@@ -690,18 +673,18 @@ static void test_directory_must_be_ours(void **state)
 	(void)state;
 	need_world();
 	assert_int_equal(chmod(dir, 0755), 0);
-	assert_int_equal(sys_journal_open(dir, &j, &e), -EPERM);
-	assert_int_equal(sys_journal_recover(dir, &r, &e), -EPERM);
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), -EPERM);
+	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), -EPERM);
 	assert_int_equal(chmod(dir, 0700), 0);
 	snprintf(path, sizeof(path), "%s/link", dir);
 	assert_int_equal(symlink(dir, path), 0);
-	assert_true(sys_journal_open(path, &j, &e) < 0);
-	assert_true(sys_journal_recover(path, &r, &e) < 0);
+	assert_true(sys_journal_open(path, NULL, &j, &e) < 0);
+	assert_true(sys_journal_recover(path, NULL, &r, &e) < 0);
 	snprintf(path, sizeof(path), "%s/none", dir);
-	assert_int_equal(sys_journal_recover(path, &r, &e), 0); /* nobody was ever here */
+	assert_int_equal(sys_journal_recover(path, NULL, &r, &e), 0); /* nobody was ever here */
 	assert_int_equal(access(path, F_OK), -1);
 	if (chown(dir, 65534, 65534) == 0) {
-		assert_int_equal(sys_journal_open(dir, &j, &e), -EPERM);
+		assert_int_equal(sys_journal_open(dir, NULL, &j, &e), -EPERM);
 		assert_int_equal(chown(dir, geteuid(), getegid()), 0);
 	}
 }
@@ -725,27 +708,27 @@ static int mtu_of(struct sys_nl *nl, const char *name)
 /* In a child, because it changes what /sys shows. 0 = as it should be. */
 static int iface_story(void)
 {
-	const struct sys_knob *mtu = sys_knob("iface.mtu");
 	struct sys_journal *j;
 	struct sys_replay r;
 	struct sys_nl *nl;
 
 	if (sys_nl_open(&nl, &e) < 0 || sys_link_add_veth(nl, "weir0", "weir1", -1, &e) < 0)
 		return 1;
-	if (sys_journal_open(dir, &j, &e) < 0)
+	if (sys_journal_open(dir, NULL, &j, &e) < 0)
 		return 2;
-	if (sys_journal_set(j, mtu, "weir0", "1400", &e) >= 0)
+	if (sys_journal_set(j, OF("iface.mtu", "weir0"), "1400", &e) >= 0)
 		return 3; /* /sys is not this namespace's yet */
 	if (!mount_sysfs())
 		return 77;
-	if (sys_journal_set(j, mtu, "weir0", "1400", &e) < 0 || mtu_of(nl, "weir0") != 1400)
+	if (sys_journal_set(j, OF("iface.mtu", "weir0"), "1400", &e) < 0 ||
+	    mtu_of(nl, "weir0") != 1400)
 		return 4;
-	if (sys_journal_set(j, mtu, "weir1", "1300", &e) < 0)
+	if (sys_journal_set(j, OF("iface.mtu", "weir1"), "1300", &e) < 0)
 		return 5;
 	if (sys_journal_undo(j, &r, &e) < 0 || r.restored != 2 || mtu_of(nl, "weir0") != 1500)
 		return 6;
 	/* Another interface under the old name is not touched. */
-	if (sys_journal_set(j, mtu, "weir0", "1400", &e) < 0)
+	if (sys_journal_set(j, OF("iface.mtu", "weir0"), "1400", &e) < 0)
 		return 7;
 	struct sys_child c;
 	char ip[] = "ip", link_word[] = "link", del[] = "del", name[] = "weir0";
@@ -790,7 +773,7 @@ static void test_container_may_not_touch_the_host(void **state)
 	if (pid == 0) {
 		if (unshare(CLONE_NEWUSER) < 0)
 			_exit(77);
-		int ret = sys_knob_set(sys_knob("net.core.netdev_budget"), NULL, "300", &e);
+		int ret = sys_knob_set(REF("net.core.netdev_budget"), "300", &e);
 		_exit(ret == -EPERM && e.domain == WEIR_MISSING ? 0 : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
