@@ -131,7 +131,7 @@ struct nl_req {
 };
 /* Starts a request; returns its zeroed family header of hdr_len bytes. */
 void *nl_req(struct nl_req *r, uint16_t type, uint16_t flags, size_t hdr_len);
-void *nl_put_header(struct nl_req *r, size_t hdr_len);         /* a second header, inside a nest */
+void *nl_put_header(struct nl_req *r, size_t hdr_len); /* a second header, inside a nest */
 void nl_put(struct nl_req *r, uint16_t type, const void *p, size_t n);
 void nl_put_u32(struct nl_req *r, uint16_t type, uint32_t v);
 void nl_put_u64(struct nl_req *r, uint16_t type, uint64_t v);
