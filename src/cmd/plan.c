@@ -39,6 +39,7 @@ static const struct opt plan_opts[] = {
 struct noise {
 	double sd;      /* of the logs, from run to run */
 	double floor;   /* ratio */
+	size_t floor_n; /* A/A effects behind it; 0 = told */
 	double seconds; /* of one run; 0 = unknown */
 	size_t n;       /* runs behind it; 0 = told */
 };
@@ -115,14 +116,24 @@ static int noise_of_runs(const struct plan_cfg *c, struct noise *out, struct wei
 	if (rc >= 0 && !(out->floor > 0) && cmd_db_open(&c->db, STORE_READ, &st, NULL) >= 0 && st &&
 	    cmd_floor_find(st, set.v[0].runs[0], &floors) > 0)
 		floor = cmd_floor_of(&floors, metric);
-	if (floor)
+	if (floor) {
 		out->floor = floor->ratio;
+		out->floor_n = floor->n;
+	}
 	store_close(st);
 	compare_set_fini(&set);
 	return rc;
 }
 
 /* ---- answer ---- */
+
+static struct model_noise of_pairs(const struct noise *n)
+{
+	return (struct model_noise){.sd = M_SQRT2 * n->sd,
+				    .floor = log1p(n->floor),
+				    .floor_n = n->floor_n,
+				    .alpha = ALPHA};
+}
 
 static void put_pairs(const struct noise *n, size_t pairs, const char *what, struct buf *b)
 {
@@ -144,8 +155,10 @@ static void put_pairs(const struct noise *n, size_t pairs, const char *what, str
 static void print_text(const struct plan_cfg *c, const struct noise *n, size_t detect, size_t equal,
 		       struct buf *b)
 {
+	struct model_noise pair = of_pairs(n), quiet = pair;
 	char what[80];
 
+	quiet.floor = 0;
 	buf_printf(b, "Noise from run to run: %.2g %%", 100 * sqrt(expm1(n->sd * n->sd)));
 	if (n->n)
 		buf_printf(b, " (from %zu runs)", n->n);
@@ -158,15 +171,14 @@ static void print_text(const struct plan_cfg *c, const struct noise *n, size_t d
 	else
 		put_pairs(n, detect, what, b);
 	snprintf(what, sizeof(what), "To show equivalence within %.3g %%", 100 * c->margin);
-	if (n->floor > c->margin)
-		buf_printf(b, "%s: no number of runs does it, the noise floor is wider\n", what);
+	if (!equal && model_pairs_to_equal(log1p(c->margin), &quiet))
+		buf_printf(b, "%s: no number of runs does it, the noise floor is too wide\n", what);
 	else
 		put_pairs(n, equal, what, b);
 	for (size_t pairs = 6; pairs <= 12; pairs += 6)
 		buf_printf(b, "%2zu pairs%s find: %.2g %%\n", pairs,
 			   pairs == 6 ? " (--quick)" : " (default)",
-			   100 * expm1(model_mde_pairs(pairs, M_SQRT2 * n->sd, log1p(n->floor),
-						       ALPHA)));
+			   100 * expm1(model_mde_pairs(pairs, &pair)));
 	if (detect)
 		buf_printf(b, "weir try --pairs %zu …\n", detect);
 }
@@ -219,9 +231,9 @@ static int run(void *cfg)
 		return cmd_fail("plan", &e);
 	if (c->time_ns)
 		n.seconds = (double)c->time_ns / 1e9;
-	size_t detect =
-		model_pairs_to_detect(log1p(c->detect), M_SQRT2 * n.sd, log1p(n.floor), ALPHA);
-	size_t equal = model_pairs_to_equal(log1p(c->margin), M_SQRT2 * n.sd);
+	struct model_noise pair = of_pairs(&n);
+	size_t detect = model_pairs_to_detect(log1p(c->detect), &pair);
+	size_t equal = model_pairs_to_equal(log1p(c->margin), &pair);
 	(c->json ? print_json : print_text)(c, &n, detect, equal, &b);
 	rc = cmd_flush(&b) ? CMD_OK : CMD_FAILED;
 	buf_fini(&b);

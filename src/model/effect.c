@@ -269,7 +269,8 @@ static void permute_blocks(struct model_effect *f, const struct runs *r, const s
 	uint8_t *side = calloc(r->n + 1, 1);
 
 	f->perm = (struct model_perm){.p = (double)NAN};
-	if (starts[f->nd] == 2 * f->nd) {
+	f->perm_of = starts[f->nd] == 2 * f->nd ? MODEL_PERM_OF_PAIRS : MODEL_PERM_OF_BLOCKS;
+	if (f->perm_of == MODEL_PERM_OF_PAIRS) {
 		f->perm = model_perm_signs(f->d, f->nd, rng);
 	} else if (x && side) {
 		for (size_t i = 0; i < starts[f->nd]; i++) {
@@ -326,6 +327,7 @@ static void by_heaps(struct model_effect *f, struct model_rng *rng)
 	f->per_unit = 1 / (double)f->na + 1 / (double)f->nb;
 	f->noise = f->t.df > 0 ? f->t.se / sqrt(f->per_unit) : pooled(f);
 	f->perm = model_perm_two(f->a, f->na, f->b, f->nb, rng);
+	f->perm_of = MODEL_PERM_OF_SIDES;
 }
 
 static int split_sides(struct model_effect *f, const struct runs *r)
@@ -356,6 +358,7 @@ static int permute_runs(struct model_effect *f, const struct model_side *a,
 		rc = split_sides(&all, &r);
 	if (rc >= 0)
 		f->perm = model_perm_two(all.a, all.na, all.b, all.nb, rng);
+	f->perm_of = MODEL_PERM_OF_RUNS;
 	free(all.a);
 	free(all.b);
 	free(r.v);

@@ -31,6 +31,8 @@ void model_judge_family(struct model_judgement *j, size_t n, int primary, size_t
 		if ((int)i == primary || !is_tested(&j[i]))
 			continue;
 		j[i].p_adj = p ? p[i] : fmin(1, j[i].p_t * (double)(tests + more));
+		j[i].tests = tests + more;
+		model_set_power(&j[i]);
 		model_decide(&j[i]);
 	}
 	free(p);

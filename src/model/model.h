@@ -636,13 +636,30 @@ struct model_judge_cfg {
 	size_t floor_n;      /* A/A effects behind it; 0 = 12 */
 	bool floor_sessions; /* they were taken across sessions */
 	enum model_design design;
-	bool sequential;   /* looked at after every block: 96.5 % interval */
+	bool sequential;   /* looked at after every block: all at 3.5 % in place of 5 % */
 	double ceiling;    /* line rate in the metric's unit; 0 = unknown */
 	double resolution; /* smallest step of a value; 0 = unknown */
 	uint64_t found;    /* reasons that the caller knows of */
 	uint64_t seed;     /* of sampled permutations */
 };
 #define MODEL_MARGIN 0.02
+
+/* What a detectable effect follows from. */
+enum model_perm_of {
+	MODEL_PERM_OF_PAIRS,  /* signs of the differences */
+	MODEL_PERM_OF_BLOCKS, /* labels within blocks of more than two */
+	MODEL_PERM_OF_SIDES,  /* runs, or sessions, between the sides */
+	MODEL_PERM_OF_RUNS,   /* runs, where the units are fewer than four sessions a side */
+};
+struct model_power {
+	enum model_perm_of of;
+	size_t units;   /* pairs, blocks, sessions or runs of the smaller side */
+	double se, df;  /* of the estimate */
+	double least_p; /* of the permutation */
+	double floor;   /* log; 0 = unknown */
+	double alpha;
+	size_t tests; /* that share alpha; 0 = 1 */
+};
 
 struct model_judgement {
 	enum model_verdict_outcome outcome;
@@ -664,6 +681,9 @@ struct model_judgement {
 	double p_stalled;           /* Fisher's exact test of these; NaN when there are none */
 	double robust;              /* Hodges-Lehmann, ratio - 1 */
 	double margin, floor;       /* as applied */
+	size_t floor_n;             /* A/A effects behind it; 0 = 12 */
+	size_t tests;               /* that share the 5 %: 1, or as many as Holm was told of */
+	struct model_power power;   /* what the next three rest on */
 	double mde, mde_lo, mde_hi; /* detectable with this rule; hi may be infinite */
 	double explain; /* run-to-run noise, as s.d. of the logs, at which the effect is chance */
 	size_t need;    /* pairs that would settle it at the noise seen; 0 = unknown or settled */
@@ -674,8 +694,8 @@ struct model_judgement {
 void model_judge(const struct model_judge_cfg *cfg, const struct model_side *a,
 		 const struct model_side *b, struct model_judgement *out);
 
-/* Non-inferiority: the worse end of the interval (with the floor's variance) is within the margin.
- * False where the runs cannot tell. */
+/* Non-inferiority: the outcome is one that shows it (better, equivalent, negligible), each of which
+ * has the worse end of its interval within the margin. What is inconclusive does not. */
 bool model_not_worse(const struct model_judgement *j);
 
 /*
@@ -696,16 +716,23 @@ void model_judgement_json(const struct model_judgement *j, struct jw *w);
 
 /* The noise floor from A/A effects (logs): t(.975, n) times their rms. NaN for n = 0. */
 double model_noise_floor(const double *aa, size_t n);
+struct model_noise {
+	double sd;      /* of the differences of pairs; of the runs in model_mde_two */
+	double floor;   /* 0 = unknown */
+	size_t floor_n; /* A/A effects behind it; 0 = 12 */
+	double alpha;
+	size_t tests; /* that share alpha (Holm); 0 = 1 */
+};
 /*
  * The smallest effect that the whole rule (interval, permutation, floor) finds with about 80 %
- * power: K pairs whose differences have the s.d. sd. Infinite under 6 pairs.
+ * power. Infinite under 6 pairs.
  */
-double model_mde_pairs(size_t pairs, double sd, double floor, double alpha);
-double model_mde_two(size_t na, size_t nb, double sd, double floor, double alpha);
+double model_mde_pairs(size_t pairs, const struct model_noise *noise);
+double model_mde_two(size_t na, size_t nb, const struct model_noise *noise);
 /* Pairs that detect an effect, and pairs that show equivalence within a limit if there is no
- * effect; 0 when more than MODEL_PAIRS_MAX. */
+ * effect; 0 when more than MODEL_PAIRS_MAX, or where the floor forbids it. */
 #define MODEL_PAIRS_MAX 10000
-size_t model_pairs_to_detect(double effect, double sd, double floor, double alpha);
-size_t model_pairs_to_equal(double limit, double sd);
+size_t model_pairs_to_detect(double effect, const struct model_noise *noise);
+size_t model_pairs_to_equal(double limit, const struct model_noise *noise);
 
 #endif

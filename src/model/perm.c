@@ -11,7 +11,26 @@
 #include <string.h>
 
 /* Sums that differ by rounding alone are equal. */
-#define SLACK 1e-9
+#define SLACK         1e-9
+#define SAMPLED_RUNS  UINT64_C(100000000) /* in all samples together */
+#define SAMPLES_LEAST 1000
+
+/* A sample of a large number of runs costs as much: fewer of them do there, where the t-test and the
+ * permutation agree anyway. */
+static uint64_t samples_of(size_t n)
+{
+	uint64_t most = SAMPLED_RUNS / (n ? n : 1);
+
+	if (most > MODEL_PERM_SAMPLES)
+		return MODEL_PERM_SAMPLES;
+	return most < SAMPLES_LEAST ? SAMPLES_LEAST : most;
+}
+
+static struct model_perm sampled(uint64_t hits, uint64_t samples)
+{
+	return (struct model_perm){(double)hits / ((double)samples + 1), false,
+				   1 / ((double)samples + 1)};
+}
 
 static struct model_perm no_answer(void)
 {
@@ -41,9 +60,9 @@ static struct model_perm signs_exact(const double *d, size_t n, double seen)
 static struct model_perm signs_sampled(const double *d, size_t n, double seen,
 				       struct model_rng *rng)
 {
-	uint64_t hits = 1;
+	uint64_t hits = 1, samples = samples_of(n);
 
-	for (int s = 0; s < MODEL_PERM_SAMPLES; s++) {
+	for (uint64_t s = 0; s < samples; s++) {
 		double sum = 0;
 		uint32_t bits = 0;
 		for (size_t i = 0; i < n; i++, bits >>= 1) {
@@ -53,8 +72,7 @@ static struct model_perm signs_sampled(const double *d, size_t n, double seen,
 		}
 		hits += fabs(sum) >= seen;
 	}
-	return (struct model_perm){(double)hits / (MODEL_PERM_SAMPLES + 1), false,
-				   1.0 / (MODEL_PERM_SAMPLES + 1)};
+	return sampled(hits, samples);
 }
 
 struct model_perm model_perm_signs(const double *d, size_t n, struct model_rng *rng)
@@ -120,9 +138,9 @@ static struct model_perm splits_exact(const struct split *s, uint64_t all, size_
 
 static struct model_perm splits_sampled(const struct split *s, struct model_rng *rng)
 {
-	uint64_t hits = 1;
+	uint64_t hits = 1, samples = samples_of(s->k);
 
-	for (int round = 0; round < MODEL_PERM_SAMPLES; round++) {
+	for (uint64_t round = 0; round < samples; round++) {
 		double sum = 0;
 		for (size_t i = 0; i < s->k; i++) { /* the first k of a shuffle */
 			size_t j = i + model_rng_below(rng, (uint32_t)(s->n - i));
@@ -133,8 +151,7 @@ static struct model_perm splits_sampled(const struct split *s, struct model_rng 
 		}
 		hits += fabs(sum) >= s->seen;
 	}
-	return (struct model_perm){(double)hits / (MODEL_PERM_SAMPLES + 1), false,
-				   1.0 / (MODEL_PERM_SAMPLES + 1)};
+	return sampled(hits, samples);
 }
 
 /* The smaller side first: fewer values to add. */
@@ -209,39 +226,136 @@ static void shuffle_labels(uint8_t *side, size_t n, struct model_rng *rng)
 	}
 }
 
-/* Two mirrored arrangements are the least when the sides are of one size in every block. */
-static double blocks_least(const uint8_t *side, const size_t *starts, size_t nb)
+/* How the labels of one block can lie, and whether its sides are of one size. */
+static uint64_t block_ways(const uint8_t *side, size_t n, bool *even)
+{
+	size_t ones = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ones += side[i];
+	*even = *even && n == 2 * ones;
+	return splits(n, ones < n - ones ? ones : n - ones);
+}
+
+/* All arrangements, or more than any limit as soon as that is sure. Two mirrored ones are the least
+ * when the sides are of one size in every block. */
+static double blocks_ways(const uint8_t *side, const size_t *starts, size_t nb, double *least)
 {
 	double all = 1;
 	bool even = true;
 
-	for (size_t k = 0; k < nb; k++) {
-		size_t n = starts[k + 1] - starts[k], ones = 0;
-		for (size_t i = starts[k]; i < starts[k + 1]; i++)
-			ones += side[i];
-		even = even && n == 2 * ones;
-		all *= (double)splits(n, ones < n - ones ? ones : n - ones);
-	}
-	return (even ? 2 : 1) / all;
+	for (size_t k = 0; k < nb; k++)
+		all *= (double)block_ways(side + starts[k], starts[k + 1] - starts[k], &even);
+	*least = (even ? 2 : 1) / all;
+	return all;
 }
 
-struct model_perm model_perm_blocks(const double *x, const uint8_t *side, const size_t *starts,
-				    size_t nb, struct model_rng *rng)
+/* The differences of one block under all its labellings; returns how many. */
+static size_t block_diffs(const double *x, const uint8_t *side, size_t n, uint8_t *label,
+			  double *out)
+{
+	size_t ones = 0, ways = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ones += side[i];
+	for (size_t i = 0; i < n; i++) /* in descending order: the last of all labellings */
+		label[i] = i < ones;
+	for (;;) {
+		out[ways++] = block_diff(x, label, n);
+		/* the next one: move the last 1 that has a 0 after it, and what follows it up to it */
+		size_t tail = 0, i = n;
+		while (i > 0 && label[i - 1])
+			label[--i] = 0, tail++;
+		while (i > 0 && !label[i - 1])
+			i--;
+		if (!i)
+			return ways;
+		label[i - 1] = 0;
+		for (size_t k = 0; k <= tail; k++)
+			label[i + k] = 1;
+	}
+}
+
+struct odometer { /* of one block: its differences, and which is on */
+	const double *d;
+	size_t n, at;
+	double before; /* the sum over the blocks before it */
+};
+
+static uint64_t count_blocks(struct odometer *o, size_t nb, double seen)
+{
+	uint64_t hits = 0;
+	size_t k = 0;
+
+	for (;;) {
+		for (; k + 1 < nb; k++)
+			o[k + 1].before = o[k].before + o[k].d[o[k].at];
+		for (size_t i = 0; i < o[k].n; i++)
+			hits += fabs(o[k].before + o[k].d[i]) >= seen;
+		do {
+			if (!k--)
+				return hits;
+		} while (++o[k].at == o[k].n && !(o[k].at = 0));
+	}
+}
+
+static struct model_perm blocks_exact(const double *x, const uint8_t *side, const size_t *starts,
+				      size_t nb, double all)
+{
+	double seen = fabs(blocks_diff(x, side, starts, nb)), *d;
+	struct odometer *o = calloc(nb, sizeof(*o));
+	uint8_t *label = malloc(starts[nb]);
+	struct model_perm out = no_answer();
+	size_t n = 0;
+	bool even = true;
+
+	for (size_t k = 0; k < nb; k++)
+		n += block_ways(side + starts[k], starts[k + 1] - starts[k], &even);
+	d = malloc(n * sizeof(*d));
+	if (o && label && d) {
+		n = 0;
+		for (size_t k = 0; k < nb; k++) {
+			o[k].d = d + n;
+			o[k].n = block_diffs(x + starts[k], side + starts[k],
+					     starts[k + 1] - starts[k], label, d + n);
+			n += o[k].n;
+		}
+		out.p = (double)count_blocks(o, nb, seen * (1 - SLACK)) / all;
+		out.exact = true;
+	}
+	free(d);
+	free(label);
+	free(o);
+	return out;
+}
+
+static struct model_perm blocks_sampled(const double *x, const uint8_t *side, const size_t *starts,
+					size_t nb, struct model_rng *rng)
 {
 	size_t n = starts[nb];
 	double seen = fabs(blocks_diff(x, side, starts, nb));
-	uint8_t *label = malloc(n ? n : 1);
-	uint64_t hits = 1;
+	uint8_t *label = malloc(n);
+	uint64_t hits = 1, samples = samples_of(n);
 
 	if (!label)
 		return no_answer();
 	memcpy(label, side, n);
-	for (int s = 0; s < MODEL_PERM_SAMPLES; s++) {
+	for (uint64_t s = 0; s < samples; s++) {
 		for (size_t k = 0; k < nb; k++)
 			shuffle_labels(label + starts[k], starts[k + 1] - starts[k], rng);
 		hits += fabs(blocks_diff(x, label, starts, nb)) >= seen * (1 - SLACK);
 	}
 	free(label);
-	return (struct model_perm){(double)hits / (MODEL_PERM_SAMPLES + 1), false,
-				   blocks_least(side, starts, nb)};
+	return sampled(hits, samples);
+}
+
+struct model_perm model_perm_blocks(const double *x, const uint8_t *side, const size_t *starts,
+				    size_t nb, struct model_rng *rng)
+{
+	double least, all = blocks_ways(side, starts, nb, &least);
+	struct model_perm out = all <= MODEL_PERM_EXACT ? blocks_exact(x, side, starts, nb, all)
+							: blocks_sampled(x, side, starts, nb, rng);
+
+	out.least = least;
+	return out;
 }

@@ -166,6 +166,7 @@ struct model_effect {
 	struct model_t t;
 	double noise;
 	struct model_perm perm;
+	enum model_perm_of perm_of;
 };
 /* 0 or -ENOMEM. All values are finite and >= 0, neither side is empty. */
 int model_effect_init(struct model_effect *f, const struct model_judge_cfg *cfg,
@@ -179,11 +180,15 @@ struct model_perm model_perm_blocks(const double *x, const uint8_t *side, const 
 				    size_t nb, struct model_rng *rng);
 
 /* ---- power.c ---- */
-/* The detectable effect at a standard error: of K pairs, or of two sides (pairs 0). */
-double model_mde(double se, double df, size_t pairs, size_t least_side, double floor, double alpha);
+/* The detectable effect: infinite where no effect is large enough for the permutation. */
+double model_mde(const struct model_power *p);
+/* The variance that n A/A effects showed enters the test of equivalence too. floor: log. */
+struct model_t model_with_floor(const struct model_t *t, double floor, size_t n);
 
 /* ---- verdict.c ---- */
 void model_decide(struct model_judgement *j);
+/* The detectable effect anew, where j->tests share the 5 %. */
+void model_set_power(struct model_judgement *j);
 double model_alpha(const struct model_judgement *j);
 
 #endif

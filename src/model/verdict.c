@@ -12,11 +12,9 @@
 #include <string.h>
 
 #define RUNS_MIN     4
-#define FLOOR_N      12
 #define AT_LINE      0.015
 #define APART        1.2
 #define STALLED      0.05
-#define EQUAL_ALPHA  0.05
 #define DRIFT_SAID   0.05 /* a note */
 #define DRIFT_GATE   0.01 /* no verdict: a veto must not hit one clean experiment in twenty */
 #define LEANS        0.5  /* of the pairs, more often first than second */
@@ -218,20 +216,6 @@ double model_alpha(const struct model_judgement *j)
 	return 1 - j->conf;
 }
 
-/* The variance that A/A runs of this design showed enters the test of equivalence too. */
-static struct model_t with_floor(const struct model_judge_cfg *cfg, const struct model_t *t)
-{
-	struct model_t with = *t;
-	double n = cfg->floor_n ? (double)cfg->floor_n : FLOOR_N;
-	double rms = log1p(cfg->floor) / model_t_quantile(0.975, n);
-
-	if (cfg->floor > 0 && rms > t->se) {
-		with.se = rms;
-		with.df = fmin(n, t->df);
-	}
-	return with;
-}
-
 /* Back from the logs; where all were 0 rounding leaves a crumb. */
 static double mean_of(const double *logs, size_t n, double shift)
 {
@@ -261,21 +245,33 @@ static void set_effect(struct model_judgement *j, const struct model_effect *f)
 }
 
 /* The s.d. is an estimate: its 90 % interval by chi-square makes a range of the effect. */
-static void set_power(struct model_judgement *j, const struct model_effect *f)
+void model_set_power(struct model_judgement *j)
 {
 	const double many = 1e8; /* F with so many degrees of freedom is chi-square / df */
-	size_t pairs = f->d ? f->nd : 0, runs = j->n_a < j->n_b ? j->n_a : j->n_b;
-	size_t least = f->design == DESIGN_SESSIONS ? runs : j->units; /* what is permuted */
-	double floor = log1p(j->floor), df = f->t.df;
-	double mde = model_mde(f->t.se, df, pairs, least, floor, model_alpha(j));
+	struct model_power p = j->power;
+	double mde;
 
+	p.tests = j->tests;
+	mde = model_mde(&p);
 	j->mde = j->mde_lo = j->mde_hi = expm1(mde);
 	if (!isfinite(mde))
 		return;
-	double se_lo = f->t.se / sqrt(model_f_quantile(0.95, df, many));
-	double se_hi = f->t.se / sqrt(model_f_quantile(0.05, df, many));
-	j->mde_lo = expm1(model_mde(se_lo, df, pairs, least, floor, model_alpha(j)));
-	j->mde_hi = expm1(model_mde(se_hi, df, pairs, least, floor, model_alpha(j)));
+	p.se = j->power.se / sqrt(model_f_quantile(0.95, p.df, many));
+	j->mde_lo = expm1(model_mde(&p));
+	p.se = j->power.se / sqrt(model_f_quantile(0.05, p.df, many));
+	j->mde_hi = expm1(model_mde(&p));
+}
+
+static void set_power(struct model_judgement *j, const struct model_effect *f)
+{
+	j->power = (struct model_power){.of = f->perm_of,
+					.units = j->units,
+					.se = f->t.se,
+					.df = f->t.df,
+					.least_p = f->perm.least,
+					.floor = log1p(j->floor),
+					.alpha = model_alpha(j)};
+	model_set_power(j);
 }
 
 /* The noise at which chance alone gives such an effect once in twenty times. */
@@ -286,8 +282,10 @@ static void set_explain(struct model_judgement *j, const struct model_effect *f)
 	double d = fabs(f->t.d);
 
 	j->explain = d / (q * sqrt(f->per_unit));
-	j->settle6 = d / (M_SQRT2 * model_mde_pairs(6, 1, 0, model_alpha(j)));
-	j->settle12 = d / (M_SQRT2 * model_mde_pairs(12, 1, 0, model_alpha(j)));
+	const struct model_noise unit = {.sd = M_SQRT2, .alpha = 1 - CONF};
+
+	j->settle6 = d / model_mde_pairs(6, &unit);
+	j->settle12 = d / model_mde_pairs(12, &unit);
 }
 
 /* ---- the rule ---- */
@@ -318,22 +316,26 @@ static enum model_verdict_outcome direction(const struct model_judgement *j)
  * way: an effect of the size of the margin, or none. */
 static size_t pairs_needed(const struct model_judgement *j)
 {
-	double sd = M_SQRT2 * j->noise, limit = log1p(j->margin), floor = log1p(j->floor);
-	double d = fabs(j->t.d);
+	struct model_noise n = {.sd = M_SQRT2 * j->noise,
+				.floor = log1p(j->floor),
+				.floor_n = j->floor_n,
+				.alpha = model_alpha(j),
+				.tests = j->tests};
+	double d = fabs(j->t.d), limit = log1p(j->margin);
 
 	if (j->outcome != VERDICT_INCONCLUSIVE || isnan(j->noise))
 		return 0;
 	if (d > limit)
-		return model_pairs_to_detect(d, sd, floor, model_alpha(j));
-	size_t detect = model_pairs_to_detect(limit, sd, floor, model_alpha(j));
-	size_t equal = model_pairs_to_equal(limit, sd);
+		return model_pairs_to_detect(d, &n);
+	size_t detect = model_pairs_to_detect(limit, &n);
+	size_t equal = model_pairs_to_equal(limit, &n);
 	return detect && equal ? (detect > equal ? detect : equal) : 0;
 }
 
 /* From the figures alone, so that it can be asked again after Holm. */
 void model_decide(struct model_judgement *j)
 {
-	bool equal = j->p_eq < EQUAL_ALPHA && j->floor <= j->margin;
+	bool equal = j->p_eq < model_alpha(j) && j->floor <= j->margin;
 
 	j->reasons &= ~(MODEL_R(REASON_HOLM) | MODEL_R(REASON_PERMUTATION) | MODEL_R(REASON_FLOOR));
 	if (j->reasons & MODEL_REASON_GATES)
@@ -367,7 +369,7 @@ static void judge_effect(const struct model_judge_cfg *cfg, const struct model_s
 	j->reasons |= of_the_effect(j, &f);
 	if (f.design == DESIGN_UNORDERED || leans(a, b))
 		j->reasons |= drift(a, b);
-	j->eq = with_floor(cfg, &f.t);
+	j->eq = model_with_floor(&f.t, log1p(j->floor), j->floor_n);
 	j->p_eq = model_tost_p(&j->eq, log1p(j->margin));
 	set_power(j, &f);
 	set_explain(j, &f);
@@ -387,6 +389,8 @@ static void start(const struct model_judge_cfg *cfg, const struct model_side *a,
 		.n_b = b->intervals && b->n ? 1 : b->n,
 		.margin = cfg->margin > 0 ? cfg->margin : MODEL_MARGIN,
 		.floor = cfg->floor > 0 ? cfg->floor : 0,
+		.floor_n = cfg->floor_n,
+		.tests = 1,
 		.conf = cfg->sequential ? CONF_SEQUENT : CONF,
 		.reasons = cfg->found,
 	};
@@ -418,12 +422,10 @@ void model_judge(const struct model_judge_cfg *cfg, const struct model_side *a,
 	judge_effect(cfg, a, b, out);
 }
 
+/* Better: the interval leaves out nought on the good side. Equivalent or negligible: both ends of
+ * the interval of equivalence are within the margin, and a floor above it forbids them. */
 bool model_not_worse(const struct model_judgement *j)
 {
-	const uint64_t open = MODEL_R(REASON_FEW_RUNS) | MODEL_R(REASON_INTERVALS);
-	double worse = j->better == MODEL_LOWER ? j->eq.d : -j->eq.d;
-
-	if (j->outcome == VERDICT_NONE || j->reasons & open || !(j->floor <= j->margin))
-		return false;
-	return worse + model_t_half(&j->eq, j->conf) < log1p(j->margin);
+	return j->outcome == VERDICT_BETTER || j->outcome == VERDICT_EQUIVALENT ||
+	       j->outcome == VERDICT_NEGLIGIBLE;
 }

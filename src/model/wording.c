@@ -170,6 +170,19 @@ static void settle_unknown(const struct words *w)
 	buf_putc(w->out, '.');
 }
 
+/* Equivalence could be shown, if it were not for the floor. */
+static bool floor_forbids(const struct model_judgement *j)
+{
+	struct model_noise n = {.sd = M_SQRT2 * j->noise,
+				.floor = log1p(j->floor),
+				.floor_n = j->floor_n,
+				.alpha = model_alpha(j)};
+	bool with = model_pairs_to_equal(log1p(j->margin), &n);
+
+	n.floor = 0;
+	return !with && model_pairs_to_equal(log1p(j->margin), &n);
+}
+
 static void settle(const struct words *w)
 {
 	const struct model_judgement *j = w->j;
@@ -182,6 +195,11 @@ static void settle(const struct words *w)
 		settle_unknown(w);
 	} else if (fmax(fabs(j->t.d), log1p(j->margin)) <= log1p(j->floor)) {
 		buf_puts(w->out, " No number of runs lifts it above the noise floor of ");
+		percent(w->out, j->floor, false);
+		buf_putc(w->out, '.');
+	} else if (small && floor_forbids(j)) {
+		buf_puts(w->out, " No number of runs is likely to show equivalence above a noise "
+				 "floor of ");
 		percent(w->out, j->floor, false);
 		buf_putc(w->out, '.');
 	} else {

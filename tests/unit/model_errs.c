@@ -200,7 +200,9 @@ static void test_power(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct world *w = &rows[i].w;
 		double floor = rows[i].floor;
-		double mde = model_mde_pairs(w->pairs, M_SQRT2 * w->sd, log1p(floor), 0.05);
+		struct model_noise noise = {
+			.sd = M_SQRT2 * w->sd, .floor = log1p(floor), .alpha = 0.05};
+		double mde = model_mde_pairs(w->pairs, &noise);
 		double one = power(w, &r, mde, floor, n), two = power(w, &r, 2 * mde, floor, n);
 		double printed = power_printed(w, &r, 1, floor, n);
 		double printed2 = power_printed(w, &r, 2, floor, n);
@@ -214,6 +216,78 @@ static void test_power(void **state)
 	}
 }
 
+/* Few blocks of four runs, and few boots of one side each: their spread is hardly known, and what
+ * is printed as detectable says so. */
+struct few {
+	const char *name;
+	size_t units, each; /* blocks of `each` and `each`, or boots a side of `each` runs */
+	bool boots;
+};
+
+static struct model_judgement run_few(const struct few *w, struct model_rng *r, double effect)
+{
+	double x[2][32];
+	int64_t at[2][32];
+	struct model_side side[2];
+	struct model_judgement j;
+
+	for (int s = 0; s < 2; s++) {
+		for (size_t i = 0; i < w->units * w->each; i++) {
+			double z = 0.02 * model_rng_normal(r);
+			x[s][i] = w->boots && i % w->each ? log(x[s][i - i % w->each]) : z;
+			x[s][i] = exp(w->boots ? x[s][i] : x[s][i] + s * effect);
+			at[s][i] = (int64_t)(i / w->each) + (w->boots ? 100 * s : 0);
+		}
+		for (size_t i = 0; w->boots && i < w->units * w->each; i++)
+			x[s][i] *= exp(0.01 * model_rng_normal(r) + s * effect);
+		side[s] = (struct model_side){.x = x[s],
+					      .n = w->units * w->each,
+					      .block = w->boots ? NULL : at[s],
+					      .session = w->boots ? at[s] : NULL};
+	}
+	model_judge(&(struct model_judge_cfg){.seed = 1}, &side[0], &side[1], &j);
+	assert_int_equal(j.units, w->units);
+	assert_int_equal(j.design, w->boots ? DESIGN_SESSIONS : DESIGN_BLOCKED);
+	return j;
+}
+
+static void test_few_units(void **state)
+{
+	(void)state;
+	static const struct few rows[] = {
+		{"3 blocks of ABBA", 3, 2, false}, {"4 blocks of ABBA", 4, 2, false},
+		{"5 blocks of ABBA", 5, 2, false}, {"6 blocks of ABBA", 6, 2, false},
+		{"3 boots a side", 3, 3, true},    {"5 boots a side", 5, 3, true},
+	};
+	int n = experiments();
+	struct model_rng r;
+	model_rng_seed(&r, 26, 1);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct few *w = &rows[i];
+		int alarms = 0, covered = 0, one = 0, two = 0;
+		for (int k = 0; k < n; k++) {
+			struct model_judgement j = run_few(w, &r, 0), hit;
+			double mde = log1p(j.mde);
+			alarms += is_different(&j);
+			covered += j.lo <= 0 && 0 <= j.hi;
+			hit = run_few(w, &r, mde);
+			one += is_different(&hit);
+			hit = run_few(w, &r, 2 * mde);
+			two += is_different(&hit);
+		}
+		if (getenv("WEIR_ERRS_PRINT"))
+			print_message("%-16s alarms %.2f %%, covers %.2f %%, power %.3f, %.3f\n",
+				      w->name, 100.0 * alarms / n, 100.0 * covered / n,
+				      (double)one / n, (double)two / n);
+		assert_true((double)alarms / n <= 0.05 + errors(0.05, n));
+		/* Welch's degrees of freedom of a few boots make the interval too wide. */
+		assert_true((double)covered / n >= 0.95 - 0.014 - errors(0.95, n));
+		assert_true(w->boots || (double)covered / n <= 0.95 + 0.014 + errors(0.95, n));
+		assert_true((double)one / n >= 0.75 - errors(0.75, n));
+		assert_true((double)two / n >= 0.98 - errors(0.98, n));
+	}
+}
+
 /* Two heaps of runs, where sessions are no concern: the Welch form keeps its promises too. */
 static void test_heaps(void **state)
 {
@@ -221,7 +295,7 @@ static void test_heaps(void **state)
 	int n = experiments(), alarms = 0, hits = 0, covered = 0;
 	struct model_rng r;
 	model_rng_seed(&r, 22, 1);
-	double mde = model_mde_two(8, 8, 0.05, 0, 0.05);
+	double mde = model_mde_two(8, 8, &(struct model_noise){.sd = 0.05, .alpha = 0.05});
 	for (int i = 0; i < n; i++) {
 		double x[3][8];
 		struct model_judgement j;
@@ -388,11 +462,9 @@ static void test_bank(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alarms),
-		cmocka_unit_test(test_power),
-		cmocka_unit_test(test_heaps),
-		cmocka_unit_test(test_boots),
-		cmocka_unit_test(test_one_session_a_side),
+		cmocka_unit_test(test_alarms),    cmocka_unit_test(test_power),
+		cmocka_unit_test(test_few_units), cmocka_unit_test(test_heaps),
+		cmocka_unit_test(test_boots),     cmocka_unit_test(test_one_session_a_side),
 		cmocka_unit_test(test_bank),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

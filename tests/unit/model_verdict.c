@@ -218,6 +218,59 @@ static void test_few(void **state)
 	assert_true(j.explain > 0 && j.settle6 < j.settle12);
 }
 
+/* ABBA four times: the labels can lie in 6^4 ways, which is surprising enough, and an effect of the
+ * detectable size is finite. All ways are counted: python, over itertools.product of the
+ * combinations of each block. */
+static void test_blocks_of_several(void **state)
+{
+	(void)state;
+	static const double a[] = {100, 103, 99, 104, 101, 98, 102, 97};
+	static const double b[] = {101, 105, 104, 101, 99, 103, 104, 100};
+	static const int64_t block[] = {0, 0, 1, 1, 2, 2, 3, 3};
+	struct model_judgement j;
+	struct model_side x = {.x = a, .n = 8, .block = block},
+			  y = {.x = b, .n = 8, .block = block};
+	model_judge(&(struct model_judge_cfg){0}, &x, &y, &j);
+	assert_int_equal(j.units, 4);
+	assert_true(j.perm.exact);
+	assert_true(fabs(j.perm.least - 2.0 / 1296) < 1e-12);
+	assert_true(fabs(j.perm.p - 260.0 / 1296) < 1e-9);
+	assert_true(isfinite(j.mde) && j.mde > 0 && j.mde < 0.5);
+	assert_int_equal(j.power.of, MODEL_PERM_OF_BLOCKS);
+	/* t(.975, 3) + t(.80, 3), as R has them, times what simulation asks of four blocks */
+	assert_true(fabs(log1p(j.mde) / (j.t.se * (3.182446 + 0.978472)) - 1.9) < 0.01);
+	/* two blocks of four can lie in 36 ways: never under 5 % */
+	x.n = y.n = 4;
+	model_judge(&(struct model_judge_cfg){0}, &x, &y, &j);
+	assert_true(isinf(j.mde));
+}
+
+/* With four boots a side and more the boots are permuted, below that their runs. */
+static void test_sessions_power(void **state)
+{
+	(void)state;
+	struct exp e;
+	int64_t boot[2][RUNS];
+	make(&e, 15, 0.10, 0.01, 0);
+	for (int i = 0; i < 15; i++) {
+		boot[0][i] = i / 3;
+		boot[1][i] = 100 + i / 3;
+	}
+	for (int s = 0; s < 2; s++) {
+		e.side[s].session = boot[s];
+		e.side[s].order = NULL;
+	}
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.power.of, MODEL_PERM_OF_SIDES);
+	assert_int_equal(j.power.units, 5);
+	e.side[0].n = e.side[1].n = 9;
+	j = judge(&e, &(struct model_judge_cfg){0});
+	assert_int_equal(j.design, DESIGN_SESSIONS);
+	assert_int_equal(j.power.of, MODEL_PERM_OF_RUNS);
+	assert_int_equal(j.power.units, 3);
+	assert_true(isfinite(j.mde));
+}
+
 /* A run without a partner is left out, and that is said. */
 static void test_unblocked(void **state)
 {
@@ -345,6 +398,31 @@ static void test_not_worse(void **state)
 	}
 }
 
+/* What is printed as inconclusive never passes, though its worse end may be within the margin; what
+ * is equivalent always does; runs of one session a side show nothing of the change. */
+static void test_not_worse_follows_the_outcome(void **state)
+{
+	(void)state;
+	size_t good_end = 0;
+	for (int i = 0; i < 60; i++) {
+		struct exp e;
+		make(&e, 12, -0.05 + 0.002 * i, 0.03, 0);
+		struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+		bool shown = j.outcome == VERDICT_BETTER || j.outcome == VERDICT_EQUIVALENT ||
+			     j.outcome == VERDICT_NEGLIGIBLE;
+		assert_int_equal(model_not_worse(&j), shown);
+		if (shown) /* the worse end of the 90 % interval is within the margin */
+			assert_true(j.t.d - model_t_half(&j.t, 0.90) > -log1p(0.02));
+		good_end += j.outcome == VERDICT_INCONCLUSIVE && j.lo > -0.0196;
+	}
+	assert_true(good_end > 0);
+	struct exp e;
+	make(&e, 12, 0.10, 0.005, 0);
+	e.side[0].order = e.side[1].order = NULL;
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){0});
+	assert_true(j.outcome == VERDICT_SESSIONS && !model_not_worse(&j));
+}
+
 /* Zero variance and zeros have defined outcomes. */
 static void test_degenerate(void **state)
 {
@@ -431,22 +509,83 @@ static void test_family(void **state)
 	assert_true(j[1].need > 0);
 }
 
+/* Shorter than the structure. */
+static struct model_noise noisy(double sd, double floor)
+{
+	return (struct model_noise){.sd = sd, .floor = floor, .alpha = 0.05};
+}
+
+static double mde_of(size_t pairs, double sd)
+{
+	struct model_noise n = noisy(sd, 0);
+
+	return model_mde_pairs(pairs, &n);
+}
+
 static void test_plan(void **state)
 {
 	(void)state;
-	assert_true(isinf(model_mde_pairs(5, 0.02, 0, 0.05)));
-	assert_true(isfinite(model_mde_pairs(6, 0.02, 0, 0.05)));
-	size_t n = model_pairs_to_detect(0.02, 0.03, 0, 0.05);
-	assert_true(model_mde_pairs(n, 0.03, 0, 0.05) <= 0.02);
-	assert_true(model_mde_pairs(n - 1, 0.03, 0, 0.05) > 0.02);
+	struct model_noise n = noisy(0.03, 0);
+	assert_true(isinf(mde_of(5, 0.02)));
+	assert_true(isfinite(mde_of(6, 0.02)));
+	size_t k = model_pairs_to_detect(0.02, &n);
+	assert_true(mde_of(k, 0.03) <= 0.02);
+	assert_true(mde_of(k - 1, 0.03) > 0.02);
 	/* 7.85 s_d^2 / d^2 of the normal approximation is 17.7; the t and its rule need more. */
-	assert_in_range(n, 18, 22);
-	assert_int_equal(model_pairs_to_detect(0.02, 0.03, 0.02, 0.05), 0);
-	assert_int_equal(model_pairs_to_detect(0, 0.03, 0, 0.05), 0);
+	assert_in_range(k, 18, 22);
+	assert_int_equal(model_pairs_to_detect(0, &n), 0);
+	n.floor = 0.02;
+	assert_int_equal(model_pairs_to_detect(0.02, &n), 0);
+	for (k = 6; k < 40; k++)
+		assert_true(mde_of(k + 1, 1) < mde_of(k, 1));
+	/* Tests that share the 5 % see less: t(1 - 0.05/2/m), R: qt(1-.025/4, 11). */
+	n = noisy(0.03, 0);
+	double alone = model_mde_pairs(12, &n);
+	n.tests = 4;
+	double t = model_t_quantile(0.8, 11), share = model_t_quantile(1 - 0.025 / 4, 11);
+	assert_true(fabs(share - 2.9808724) < 1e-5);
+	assert_true(fabs(model_mde_pairs(12, &n) / alone -
+			 (share + t) / (model_t_quantile(0.975, 11) + t)) < 1e-9);
+}
+
+/* The floor's variance is in the test of equivalence, and so it is in the plan. With 13 pairs
+ * (R): (qt(.95,12)+qt(.9,12))*max(.03/sqrt(13), floor/qt(.975,12)) against .02 */
+static void test_plan_with_a_floor(void **state)
+{
+	(void)state;
+	struct model_noise n = noisy(0.03, 0);
 	/* 8.56 s_d^2 / L^2 = 19.3 */
-	assert_in_range(model_pairs_to_equal(0.02, 0.03), 19, 23);
-	for (size_t k = 6; k < 40; k++)
-		assert_true(model_mde_pairs(k + 1, 1, 0, 0.05) < model_mde_pairs(k, 1, 0, 0.05));
+	size_t none = model_pairs_to_equal(0.02, &n);
+	assert_in_range(none, 19, 23);
+	n.floor = 0.005; /* below what so many pairs leave */
+	assert_int_equal(model_pairs_to_equal(0.02, &n), none);
+	n.floor = 0.0135;
+	size_t with = model_pairs_to_equal(0.02, &n);
+	assert_true(with >= none);
+	n.floor = 0.0142; /* qt(.975,12)/(qt(.95,12)+qt(.9,12)) = 0.694 of the limit is the most */
+	assert_int_equal(model_pairs_to_equal(0.02, &n), 0);
+	n.floor_n = 200; /* better known: 0.674 */
+	n.floor = 0.0134;
+	assert_true(model_pairs_to_equal(0.02, &n) > 0);
+	n.floor = 0.03;
+	assert_int_equal(model_pairs_to_equal(0.02, &n), 0);
+}
+
+/* Where equivalence takes the floor's room, no count of pairs is promised. */
+static void test_floor_leaves_no_room(void **state)
+{
+	(void)state;
+	struct exp e;
+	struct buf b = {0};
+	make(&e, 12, 0.01, 0.08, 0);
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){.margin = 0.05});
+	assert_true(j.outcome == VERDICT_INCONCLUSIVE && fabs(j.effect) < 0.05 && j.need > 0);
+	j = judge(&e, &(struct model_judge_cfg){.margin = 0.05, .floor = 0.045});
+	assert_true(j.outcome == VERDICT_INCONCLUSIVE);
+	assert_int_equal(j.need, 0);
+	model_judgement_text(&j, NULL, NULL, NULL, &b);
+	assert_non_null(strstr(b.data, "show equivalence above a noise floor of 4.5 %."));
+	buf_fini(&b);
 }
 
 /* ---- words ---- */
@@ -533,11 +672,16 @@ int main(void)
 		cmocka_unit_test(test_qualifiers),
 		cmocka_unit_test(test_stalls),
 		cmocka_unit_test(test_not_worse),
+		cmocka_unit_test(test_not_worse_follows_the_outcome),
 		cmocka_unit_test(test_degenerate),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_sequential),
 		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_plan_with_a_floor),
+		cmocka_unit_test(test_floor_leaves_no_room),
+		cmocka_unit_test(test_blocks_of_several),
+		cmocka_unit_test(test_sessions_power),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_reasons),
