@@ -34,6 +34,9 @@ struct compare_side {
 	char letter; /* 'A', 'B' … */
 	struct model_run **runs;
 	double *values; /* with --values */
+	enum unit unit; /* of them, and the step of their last digit */
+	double step;
+	char word[24]; /* the unit, where it is none that is known */
 	int64_t *places;
 	size_t n;
 };
@@ -52,14 +55,15 @@ struct compare_row {
 	size_t b;        /* index of the side */
 	double *xa, *xb; /* the values that were judged */
 	size_t na, nb;
-	size_t lacking[2]; /* runs of A and of B without the metric */
-	bool primary;
+	size_t lacking[2];      /* runs of A and of B without the metric */
+	bool primary;           /* it counts: by itself, or with others where none was declared */
 	struct cmd_floor floor; /* that was applied */
 	struct model_judgement j;
 };
 struct compare_rows {
 	struct compare_row *v;
 	size_t n;
+	bool undeclared; /* several metrics count alike */
 };
 int compare_judge(const struct compare_cfg *c, const struct compare_set *s,
 		  struct compare_rows *out, struct weir_err *e);

@@ -202,6 +202,8 @@ int compare_column(struct compare_column *c, const struct compare_side *s, const
 	*c = (struct compare_column){.ordered = metric || s->places,
 				     .blocked = metric != NULL,
 				     .sessions = metric != NULL,
+				     .unit = metric ? UNIT_NONE : s->unit,
+				     .resolution = metric ? 0 : s->step,
 				     .better = MODEL_HIGHER};
 	if (!have_room(c, s->n))
 		return -ENOMEM;

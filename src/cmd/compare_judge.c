@@ -10,7 +10,8 @@
 
 #include "cmd/compare.h"
 
-/* What is looked at when nobody says what: the first that the runs have is the primary one. */
+/* What is looked at when nobody says what. The order is fixed and documented, so that the first that
+ * the runs have is declared beforehand, as the primary one. */
 static const char *const usual[] = {
 	"goodput",
 	"goodput:up",
@@ -83,6 +84,8 @@ static uint64_t found_of(const struct compare_cfg *c, const struct compare_side 
 	buf_fini(&ignored);
 	if (shares_a_run(a, b))
 		found |= MODEL_R(REASON_SAME_RUN);
+	if (strcmp(a->word, b->word) != 0)
+		found |= MODEL_R(REASON_UNITS);
 	if (c->better == BETTER_BY_METRIC && (c->values || col->better == MODEL_NEITHER))
 		found |= MODEL_R(REASON_BETTER_ASSUMED);
 	return found;
@@ -252,7 +255,8 @@ void compare_metrics_fini(struct opt_list *l)
 
 /* ---- all of them ---- */
 
-/* Rows of the primary metric share one correction, the others another. */
+/* Rows of the primary metric share one correction, the others another; where none was declared
+ * beforehand all share one, since the one that looks best would be called so afterwards. */
 static int adjust(struct compare_rows *r, bool primary, struct weir_err *e)
 {
 	struct model_judgement *j = calloc(r->n + 1, sizeof(*j));
@@ -277,7 +281,7 @@ static int adjust(struct compare_rows *r, bool primary, struct weir_err *e)
 static int judge_metric(const struct compare_cfg *c, const struct compare_set *s,
 			const char *metric, struct compare_rows *out, struct weir_err *e)
 {
-	bool primary = out->n == 0;
+	bool primary = out->n == 0 || out->undeclared;
 	int rc = 0;
 
 	for (size_t b = 1; b < s->n && rc >= 0; b++) {
@@ -299,7 +303,8 @@ int compare_judge(const struct compare_cfg *c, const struct compare_set *s,
 	int rc = c->values ? 0 : compare_metrics(c, s, &metrics, e);
 	size_t n = c->values ? 1 : metrics.n;
 
-	*out = (struct compare_rows){.v = calloc(n * s->n + 1, sizeof(*out->v))};
+	*out = (struct compare_rows){.v = calloc(n * s->n + 1, sizeof(*out->v)),
+				     .undeclared = !c->primary && c->metrics.n && n > 1};
 	if (rc >= 0 && !out->v)
 		rc = no_memory(e);
 	for (size_t i = 0; i < n && rc >= 0; i++)

@@ -120,14 +120,20 @@ static int load_runs(const struct compare_cfg *c, struct compare_side *s, struct
 
 static int load_values(const struct compare_cfg *c, struct compare_side *s, struct weir_err *e)
 {
+	struct format_numbers v = {0};
 	struct buf b = {0};
 	int rc = cmd_runs_text(s->name, &b, e);
 
 	if (rc >= 0) {
-		rc = format_values(b.data, b.len, c->column, &s->values, &s->n, e);
+		rc = format_values(b.data, b.len, c->column, &v, e);
 		if (rc < 0)
 			err_wrap(e, "%s", s->name);
 	}
+	s->values = v.v;
+	s->n = v.n;
+	s->unit = v.unit;
+	s->step = v.step;
+	memcpy(s->word, v.word, sizeof(s->word));
 	buf_fini(&b);
 	return rc;
 }
@@ -162,8 +168,9 @@ static int set_order(const struct compare_cfg *c, struct compare_set *set, struc
 	for (int k = 0; k < 2; k++) {
 		if (used[k] != set->v[k].n)
 			return err_set(e, WEIR_USAGE, EINVAL,
-				       "--order names %zu runs of %c, %s has %zu", used[k], "AB"[k],
-				       set -> v[k].name, set->v[k].n);
+				       "--order names %zu run%s of %c, %s has %zu", used[k],
+				       used[k] == 1 ? "" : "s", "AB"[k], set -> v[k].name,
+				       set->v[k].n);
 	}
 	return 0;
 }
@@ -182,38 +189,60 @@ static int check_counts(const struct compare_cfg *c, const struct compare_set *s
 	return 0;
 }
 
+/* How often standard input is asked for; only the first would get anything. */
+static int check_stdin(const struct compare_set *set, struct weir_err *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+		n += set->v[i].name && !strcmp(set->v[i].name, "-");
+	return n > 1 ? err_set(e, WEIR_USAGE, EINVAL, "standard input (-) is one side, not %zu", n)
+		     : 0;
+}
+
 static int check_pairs(const struct compare_set *set, struct weir_err *e)
 {
 	for (size_t i = 1; i < set->n; i++) {
 		if (set->v[i].n != set->v[0].n)
 			return err_set(e, WEIR_USAGE, EINVAL,
-				       "--paired: %s has %zu runs and %s has %zu", set->v[0].name,
-				       set->v[0].n, set->v[i].name, set->v[i].n);
+				       "--paired: %s has %zu run%s and %s has %zu", set->v[0].name,
+				       set->v[0].n, set->v[0].n == 1 ? "" : "s", set->v[i].name,
+				       set->v[i].n);
+	}
+	return 0;
+}
+
+static int name_sides(const struct compare_cfg *c, struct compare_set *set, struct weir_err *e)
+{
+	size_t base = c->baseline ? 1 : 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		struct compare_side *s = &set->v[i];
+
+		s->letter = (char)('A' + (i < 26 ? i : 25));
+		s->name = strdup(i < base ? c->baseline : c->sides.v[i - base]);
+		if (!s->name)
+			return no_memory(e);
 	}
 	return 0;
 }
 
 int compare_load(const struct compare_cfg *c, struct compare_set *out, struct weir_err *e)
 {
-	size_t base = c->baseline ? 1 : 0;
 	struct store *st = NULL;
 	int rc;
 
-	*out = (struct compare_set){.n = base + c->sides.n};
+	*out = (struct compare_set){.n = c->sides.n + (c->baseline ? 1 : 0)};
 	out->v = calloc(out->n + 1, sizeof(*out->v));
 	if (!out->v)
 		return no_memory(e);
-	rc = check_counts(c, out, e);
-	for (size_t i = 0; i < out->n && rc >= 0; i++) {
-		struct compare_side *s = &out->v[i];
-
-		s->letter = (char)('A' + (i < 26 ? i : 25));
-		s->name = strdup(i < base ? c->baseline : c->sides.v[i - base]);
-		if (!s->name)
-			rc = no_memory(e);
-		else
-			rc = c->values ? load_values(c, s, e) : load_runs(c, s, &st, e);
-	}
+	rc = name_sides(c, out, e);
+	if (rc >= 0)
+		rc = check_counts(c, out, e);
+	if (rc >= 0)
+		rc = check_stdin(out, e);
+	for (size_t i = 0; i < out->n && rc >= 0; i++)
+		rc = c->values ? load_values(c, &out->v[i], e) : load_runs(c, &out->v[i], &st, e);
 	if (rc >= 0 && c->order)
 		rc = set_order(c, out, e);
 	if (rc >= 0 && c->paired)

@@ -21,7 +21,7 @@ static void put_value(struct buf *b, const struct compare_row *r, double v)
 
 	if (isnan(v)) {
 		buf_puts(b, "-");
-	} else if (r->metric) {
+	} else if (r->metric || r->unit != UNIT_NONE) {
 		unit_format(text, sizeof(text), v, r->unit, 3);
 		buf_puts(b, text);
 	} else {
@@ -35,21 +35,32 @@ static void put_effect(struct buf *b, const struct model_judgement *j)
 		buf_puts(b, "-");
 		return;
 	}
+	if (isinf(j->effect)) {
+		buf_puts(b, "from 0");
+		return;
+	}
 	buf_printf(b, "%+.2f %%", 100 * j->effect);
 	if (!isnan(j->lo))
 		buf_printf(b, " (%+.2f to %+.2f)", 100 * j->lo, 100 * j->hi);
 }
 
-/* ASCII for a mail: the model's words have one character beyond it. */
+/* ASCII for a mail, in which names may stand in any language. */
 static void put_ascii(struct buf *b, const char *s)
 {
-	for (; *s; s++) {
-		if (!strncmp(s, "±", 2)) {
-			buf_puts(b, "+/-");
-			s++;
-		} else {
+	static const struct {
+		const char *from, *to;
+	} known[] = {{"±", "+/-"}, {"…", "..."}, {"µ", "u"}, {"−", "-"}};
+	size_t n, k;
+
+	for (; *s; s += n) {
+		for (n = 1; ((unsigned char)s[n] & 0xc0) == 0x80; n++)
+			;
+		for (k = 0; k < ARRAY_LEN(known) && strncmp(s, known[k].from, n) != 0; k++)
+			;
+		if ((unsigned char)*s < 0x80)
 			buf_putc(b, *s);
-		}
+		else
+			buf_puts(b, k < ARRAY_LEN(known) ? known[k].to : "?");
 	}
 }
 
@@ -187,10 +198,7 @@ static void put_cell(const struct compare_cfg *c, const struct compare_set *s,
 		break;
 	default:
 		model_judgement_word(&r->j, &word);
-		if (word.data && c->paste)
-			put_ascii(b, word.data);
-		else if (word.data)
-			buf_puts(b, word.data);
+		buf_puts(b, word.data ? word.data : "");
 		buf_fini(&word);
 	}
 }
@@ -313,8 +321,9 @@ static void put_lacking(const struct compare_set *s, const struct compare_rows *
 			const struct compare_side *side = &s->v[k ? r->b : 0];
 
 			if (r->lacking[k] && r->lacking[k] < side->n)
-				buf_printf(b, "\n%zu of the %zu runs of %c have no %s.\n",
-					   r->lacking[k], side->n, side->letter, r->metric);
+				buf_printf(b, "\n%zu of the %zu runs of %c %s no %s.\n",
+					   r->lacking[k], side->n, side->letter,
+					   r->lacking[k] == 1 ? "has" : "have", r->metric);
 		}
 	}
 }
@@ -352,8 +361,8 @@ static void put_sides(const struct compare_set *s, const char *line_end, struct 
 	buf_putc(b, '\n');
 }
 
-void compare_print(const struct compare_cfg *c, const struct compare_set *s,
-		   const struct compare_rows *rows, struct buf *out)
+static void print_all(const struct compare_cfg *c, const struct compare_set *s,
+		      const struct compare_rows *rows, struct buf *out)
 {
 	put_sides(s, c->markdown ? "  " : "", out);
 	for (size_t i = 0; i < rows->n && !c->markdown; i++) {
@@ -371,6 +380,49 @@ void compare_print(const struct compare_cfg *c, const struct compare_set *s,
 	put_floors(rows, out);
 }
 
+/* A line for a mail: what is too long goes on below, indented; where there is no blank it is cut. */
+static void put_mail_line(struct buf *b, const char *line, size_t n)
+{
+	const size_t indent = 4;
+	size_t room = WRAP, cut;
+
+	while (n > room) {
+		for (cut = room; cut && line[cut] != ' '; cut--)
+			;
+		cut = cut > indent ? cut : room;
+		buf_printf(b, "%.*s\n", (int)cut, line);
+		while (cut < n && line[cut] == ' ')
+			cut++;
+		line += cut;
+		n -= cut;
+		buf_repeat(b, ' ', indent);
+		room = WRAP - indent;
+	}
+	buf_printf(b, "%.*s\n", (int)n, line);
+}
+
+void compare_print(const struct compare_cfg *c, const struct compare_set *s,
+		   const struct compare_rows *rows, struct buf *out)
+{
+	struct buf all = {0}, ascii = {0};
+
+	if (!c->paste) {
+		print_all(c, s, rows, out);
+		return;
+	}
+	print_all(c, s, rows, &all);
+	put_ascii(&ascii, all.data ? all.data : "");
+	for (const char *p = ascii.data; p && *p;) {
+		size_t n = strcspn(p, "\n");
+
+		put_mail_line(out, p, n);
+		p += n + (p[n] == '\n');
+	}
+	out->failed |= all.failed || ascii.failed;
+	buf_fini(&all);
+	buf_fini(&ascii);
+}
+
 /* ---- JSON ---- */
 
 static void json_values(struct jw *w, const char *key, const double *x, size_t n)
@@ -381,7 +433,8 @@ static void json_values(struct jw *w, const char *key, const double *x, size_t n
 	jw_end_arr(w);
 }
 
-static void json_row(const struct compare_set *s, const struct compare_row *r, struct jw *w)
+static void json_row(const struct compare_set *s, const struct compare_row *r, bool undeclared,
+		     struct jw *w)
 {
 	char a[2] = {s->v[0].letter, 0}, other[2] = {s->v[r->b].letter, 0};
 	struct buf text = {0};
@@ -389,7 +442,7 @@ static void json_row(const struct compare_set *s, const struct compare_row *r, s
 	jw_str(w, "metric", r->metric);
 	jw_str(w, "unit", unit_name(r->unit));
 	jw_str(w, "better", model_better_names[r->j.better]);
-	jw_bool(w, "primary", r->primary);
+	jw_bool(w, "primary", r->primary && !undeclared);
 	jw_str(w, "side", other);
 	model_judgement_json(&r->j, w);
 	model_judgement_text(&r->j, r->metric, a, other, &text);
@@ -442,12 +495,12 @@ void compare_json(const struct compare_cfg *c, const struct compare_set *s,
 	jw_obj(&w, NULL);
 	jw_i64(&w, "schema", MODEL_SCHEMA);
 	jw_str(&w, "type", "comparison");
-	json_row(s, &rows->v[0], &w);
+	json_row(s, &rows->v[0], rows->undeclared, &w);
 	json_sides(c, s, &w);
 	jw_arr(&w, "comparisons");
 	for (size_t i = 0; i < rows->n; i++) {
 		jw_obj(&w, NULL);
-		json_row(s, &rows->v[i], &w);
+		json_row(s, &rows->v[i], rows->undeclared, &w);
 		jw_end_obj(&w);
 	}
 	jw_end_arr(&w);

@@ -5,6 +5,7 @@
  * before anything is said.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,7 +196,7 @@ static void keep_verdict(struct verdicts *k, const struct compare_set *set,
 	*v = (struct model_verdict){.method = TRY_METHOD,
 				    .metric = r->metric ? strdup(r->metric) : NULL,
 				    .outcome = r->j.outcome,
-				    .effect = r->j.effect,
+				    .effect = isfinite(r->j.effect) ? r->j.effect : (double)NAN,
 				    .lo = r->j.lo,
 				    .hi = r->j.hi};
 	v->inputs = ids_of(set, r, &v->n_inputs);

@@ -5,6 +5,7 @@
  * that measured nothing, so that list, show, tag and rm know it already.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,10 @@ static void put_title(const struct session *s, struct buf *b)
 /* "better: goodput +3.8 %; " before what was asked, so that lists tell it. */
 static void put_outcome(const struct model_verdict *v, struct buf *b)
 {
-	if (!strcmp(v->method, TRY_METHOD))
+	if (!strcmp(v->method, TRY_METHOD) && isnan(v->effect))
+		buf_printf(b, "%s: %s; ", model_verdict_names[v->outcome],
+			   v->metric ? v->metric : "");
+	else if (!strcmp(v->method, TRY_METHOD))
 		buf_printf(b, "%s: %s %+.1f %%; ", model_verdict_names[v->outcome],
 			   v->metric ? v->metric : "", 100 * v->effect);
 	else

@@ -47,9 +47,18 @@ struct format_take {
 int format_read_all(const char *text, size_t n, const struct format_take *take, struct weir_err *e);
 /* Is it something that weir writes, rather than text with other tools' reports? */
 bool format_is_ours(const char *text, size_t n);
-/* Bare numbers, one a line or the column-th (1…) field of each, fields separated by blanks, commas
- * or semicolons; lines that begin with # are comments. The caller frees *out (NULL for none). */
-int format_values(const char *text, size_t n, int64_t column, double **out, size_t *count,
+/* Bare numbers, one a line or the column-th (1…) field of each, fields separated by blanks, semicolons
+ * or commas; lines that begin with # are comments. A comma between digits in the field itself is
+ * refused: it may be a decimal point, or group digits. A unit in the field behind is taken into
+ * account, and must be of one kind in all lines. */
+struct format_numbers {
+	double *v; /* in base units; the caller's to free; NULL for none */
+	size_t n;
+	double step;    /* of the last digit of the finest; 0 = there are none */
+	enum unit unit; /* UNIT_NONE also where the word is not known */
+	char word[24];  /* "req/s", a rate of an unknown unit; "" = none */
+};
+int format_values(const char *text, size_t n, int64_t column, struct format_numbers *out,
 		  struct weir_err *e);
 
 /* ---- layout.c: what a kind's report shows ------------------------------------ */

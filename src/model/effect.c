@@ -368,11 +368,23 @@ static int permute_runs(struct model_effect *f, const struct model_side *a,
 /* A printed figure is only known to its last digit: a spread cannot be less than that. */
 static void widen(struct model_effect *f, double resolution)
 {
-	double mean = exp(model_stats(f->a, f->na).mean);
-	double se = resolution / mean * sqrt(f->per_unit / 12);
+	double a = resolution / exp(model_stats(f->a, f->na).mean);
+	double b = resolution / exp(model_stats(f->b, f->nb).mean);
+	double run = sqrt((a * a + b * b) / 24), se = run * sqrt(f->per_unit);
 
-	if (f->t.df > 0 && f->t.se < se)
+	if (f->t.df > 0 && f->t.se < se) {
 		f->t.se = se;
+		f->noise = run;
+	}
+}
+
+static bool all_zero(const struct model_side *s)
+{
+	size_t i = 0;
+
+	while (i < s->n && s->x[i] == 0)
+		i++;
+	return s->n && i == s->n;
 }
 
 int model_effect_init(struct model_effect *f, const struct model_judge_cfg *cfg,
@@ -382,7 +394,8 @@ int model_effect_init(struct model_effect *f, const struct model_judge_cfg *cfg,
 	struct model_rng rng;
 	int rc;
 
-	*f = (struct model_effect){.shift = shift_of(a, b), .noise = (double)NAN};
+	*f = (struct model_effect){
+		.shift = shift_of(a, b), .zero = {all_zero(a), all_zero(b)}, .noise = (double)NAN};
 	model_rng_seed(&rng, cfg->seed, 1);
 	rc = take_runs(&r, a, b, f->shift);
 	if (rc < 0)

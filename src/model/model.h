@@ -505,7 +505,7 @@ double model_tost_p(const struct model_t *t, double limit);
 double model_t_half(const struct model_t *t, double conf);
 
 /* Permutation of the difference of means: exact up to MODEL_PERM_EXACT arrangements, else
- * MODEL_PERM_SAMPLES random ones. p NaN when out of memory. */
+ * MODEL_PERM_SAMPLES random ones, fewer with over a thousand runs. p NaN when out of memory. */
 #define MODEL_PERM_EXACT   200000
 #define MODEL_PERM_SAMPLES 100000
 struct model_perm {
@@ -525,7 +525,8 @@ struct model_rank {
 struct model_rank model_mann_whitney(const double *a, size_t na, const double *b, size_t nb);
 /* Kendall's S of x against its place: tau-a in stat; two-sided p, exact for n <= 10 without ties. */
 struct model_rank model_kendall(const double *x, size_t n);
-/* The median of all b_j - a_i (Hodges and Lehmann 1963); NaN when out of memory. */
+/* The median of all b_j - a_i (Hodges and Lehmann 1963), in (na + nb) log (na + nb) steps; NaN when
+ * out of memory. */
 double model_hodges_lehmann(const double *a, size_t na, const double *b, size_t nb);
 /* Modified z over 3.5 (Iglewicz and Hoaglin): marks each, returns how many. mark may be NULL. */
 size_t model_outliers(const double *x, size_t n, bool *mark);
@@ -593,6 +594,7 @@ enum model_reason {
 	REASON_OUTLIER,
 	REASON_ZERO_VARIANCE,
 	REASON_ZEROS,
+	REASON_ALL_ZERO,  /* of one side: no ratio */
 	REASON_UNBLOCKED, /* runs that no block holds were left out of the difference */
 	REASON_BETTER_ASSUMED,
 	REASON_NUM
@@ -669,7 +671,7 @@ struct model_judgement {
 	size_t n_a, n_b;     /* runs */
 	size_t units;        /* blocks, sessions of the smaller side, or runs of it */
 	double a, b;         /* geometric means (of value + shift, minus shift) */
-	double effect;       /* b / a - 1; NaN without a verdict */
+	double effect;       /* b / a - 1; NaN without a verdict, infinite where all of a is 0 */
 	double lo, hi, conf; /* interval of it; NaN when the spread is unknown */
 	struct model_t t;    /* on the log scale */
 	double noise;        /* run-to-run s.d. of the logs; NaN when unknown */

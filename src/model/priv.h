@@ -160,6 +160,7 @@ struct model_effect {
 	double *d; /* block differences, or NULL */
 	size_t nd;
 	double shift;     /* 0 unless a value is 0 */
+	bool zero[2];     /* a side is 0 in every run */
 	size_t left_out;  /* runs that are in no block */
 	bool one_session; /* not known to be free of a session's effect */
 	double per_unit;  /* variance of t.d is noise^2 times this */

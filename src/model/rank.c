@@ -2,13 +2,14 @@
 /*
  * What is robust against a single odd run: ranks (Mann and Whitney 1947, Kendall 1938), the
  * median of all pairs (Hodges and Lehmann 1963), the flag for outliers (Iglewicz and Hoaglin
- * 1993), the table of two counts (Fisher 1922); and Holm's correction (1979), which works on the ranks of p-values. Shown beside a
- * verdict; none of it remakes one.
+ * 1993), the table of two counts (Fisher 1922); and Holm's correction (1979), which works on the
+ * ranks of p-values. Shown beside a verdict; none of it remakes one.
  */
 #include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static double clamp_p(double p)
 {
@@ -38,32 +39,50 @@ static double mw_below(size_t m, size_t n, size_t u)
 	return below / total;
 }
 
-/* Sum of t^3 - t over groups of equal values. */
-static double tie_term(const double *a, size_t na, const double *b, size_t nb)
-{
-	double sum = 0;
+struct ranked {
+	double x;
+	bool b;
+};
 
-	for (size_t i = 0; i < na + nb; i++) {
-		double x = i < na ? a[i] : b[i - na], same = 0;
-		for (size_t j = 0; j < na + nb; j++)
-			same += (j < na ? a[j] : b[j - na]) == x;
-		sum += same * same - 1; /* each of the group's t members adds t^2 - 1 */
+static int by_x(const void *p, const void *q)
+{
+	double x = ((const struct ranked *)p)->x, y = ((const struct ranked *)q)->x;
+
+	return (x > y) - (x < y);
+}
+
+/* U over the sorted values, a group of equal ones at a time; *ties: the sum of t^3 - t. */
+static double mw_stat(const struct ranked *v, size_t n, double *ties)
+{
+	double below = 0, u = 0;
+
+	*ties = 0;
+	for (size_t i = 0, k; i < n; i = k) {
+		double of[2] = {0};
+		for (k = i; k < n && v[k].x == v[i].x; k++)
+			of[v[k].b]++;
+		double t = of[0] + of[1];
+		u += of[1] * (below + of[0] / 2);
+		below += of[0];
+		*ties += t * t * t - t;
 	}
-	return sum;
+	return u;
 }
 
 struct model_rank model_mann_whitney(const double *a, size_t na, const double *b, size_t nb)
 {
 	struct model_rank r = {.p = (double)NAN};
-	double m = (double)na, n = (double)nb;
+	struct ranked *v = na && nb ? calloc(na + nb, sizeof(*v)) : NULL;
+	double m = (double)na, n = (double)nb, ties;
 
-	if (!na || !nb)
+	if (!v)
 		return r;
-	for (size_t i = 0; i < na; i++) {
-		for (size_t j = 0; j < nb; j++)
-			r.stat += b[j] > a[i] ? 1 : b[j] == a[i] ? 0.5 : 0;
-	}
-	double ties = tie_term(a, na, b, nb), far = fmin(r.stat, m * n - r.stat);
+	for (size_t i = 0; i < na + nb; i++)
+		v[i] = (struct ranked){i < na ? a[i] : b[i - na], i >= na};
+	qsort(v, na + nb, sizeof(*v), by_x);
+	r.stat = mw_stat(v, na + nb, &ties);
+	free(v);
+	double far = fmin(r.stat, m * n - r.stat);
 	r.exact = ties == 0 && na <= MW_EXACT && nb <= MW_EXACT;
 	if (r.exact) {
 		r.p = clamp_p(2 * mw_below(na, nb, (size_t)far));
@@ -98,6 +117,20 @@ static double kendall_above(size_t n, int s)
 	return above / total;
 }
 
+/* Sum of t^3 - t over groups of equal values. */
+static double tie_term(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double same = 0;
+		for (size_t j = 0; j < n; j++)
+			same += x[j] == x[i];
+		sum += same * same - 1; /* each of the group's t members adds t^2 - 1 */
+	}
+	return sum;
+}
+
 struct model_rank model_kendall(const double *x, size_t n)
 {
 	struct model_rank r = {.p = (double)NAN};
@@ -109,7 +142,7 @@ struct model_rank model_kendall(const double *x, size_t n)
 		for (size_t j = i + 1; j < n; j++)
 			s += (x[j] > x[i]) - (x[j] < x[i]);
 	}
-	double ties = tie_term(x, n, x, 0), five = 0;
+	double ties = tie_term(x, n), five = 0;
 	r.stat = s / (m * (m - 1) / 2);
 	r.exact = ties == 0 && n <= KENDALL_EXACT;
 	if (r.exact) {
@@ -130,21 +163,76 @@ struct model_rank model_kendall(const double *x, size_t n)
 
 /* ---- medians ---- */
 
+static int ascending(const void *p, const void *q)
+{
+	double x = *(const double *)p, y = *(const double *)q;
+
+	return (x > y) - (x < y);
+}
+
+/* Doubles as integers of the same order, and back. */
+static uint64_t key_of(double x)
+{
+	uint64_t u;
+
+	memcpy(&u, &x, sizeof(u));
+	return u >> 63 ? ~u : u | UINT64_C(1) << 63;
+}
+
+static double of_key(uint64_t u)
+{
+	double x;
+
+	u = u >> 63 ? u & ~(UINT64_C(1) << 63) : ~u;
+	memcpy(&x, &u, sizeof(x));
+	return x;
+}
+
+/* How many of all b_j - a_i are at most v. Both are sorted: one walk. */
+static uint64_t at_most(const double *a, size_t na, const double *b, size_t nb, double v)
+{
+	uint64_t n = 0;
+	size_t j = 0;
+
+	for (size_t i = 0; i < na; i++) {
+		while (j < nb && b[j] - a[i] <= v)
+			j++;
+		n += j;
+	}
+	return n;
+}
+
+/* The k-th (0…) of all differences: which double is the first with more than k at most itself? */
+static double difference_at(const double *a, size_t na, const double *b, size_t nb, uint64_t k)
+{
+	uint64_t lo = key_of(b[0] - a[na - 1]), hi = key_of(b[nb - 1] - a[0]);
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+		if (at_most(a, na, b, nb, of_key(mid)) > k)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return of_key(lo);
+}
+
+/* Of all na * nb differences none is kept: sixty-four walks find the one in the middle. */
 double model_hodges_lehmann(const double *a, size_t na, const double *b, size_t nb)
 {
-	double *d =
-		na && nb && nb <= SIZE_MAX / sizeof(*d) / na ? malloc(na * nb * sizeof(*d)) : NULL;
-	double median;
+	double *v = na && nb ? calloc(na + nb, sizeof(*v)) : NULL, lower, upper;
+	uint64_t n = (uint64_t)na * nb;
 
-	if (!d)
+	if (!v)
 		return (double)NAN;
-	for (size_t i = 0; i < na; i++) {
-		for (size_t j = 0; j < nb; j++)
-			d[i * nb + j] = b[j] - a[i];
-	}
-	median = model_stats(d, na * nb).median;
-	free(d);
-	return median;
+	memcpy(v, a, na * sizeof(*v));
+	memcpy(v + na, b, nb * sizeof(*v));
+	qsort(v, na, sizeof(*v), ascending);
+	qsort(v + na, nb, sizeof(*v), ascending);
+	upper = difference_at(v, na, v + na, nb, n / 2);
+	lower = n % 2 ? upper : difference_at(v, na, v + na, nb, n / 2 - 1);
+	free(v);
+	return lower + (upper - lower) / 2;
 }
 
 size_t model_outliers(const double *x, size_t n, bool *mark)

@@ -35,6 +35,7 @@ static const struct model_reason_row rows[REASON_NUM] = {
 	[REASON_OUTLIER] = {"outlier", "a run stands far off the others"},
 	[REASON_ZERO_VARIANCE] = {"zero-variance", "the runs of a side do not differ at all: the figures may be rounded"},
 	[REASON_ZEROS] = {"zeros", "some values are zero: half of the smallest other value was added to all"},
+	[REASON_ALL_ZERO] = {"all-zero", "one side is zero in every run: there is no ratio"},
 	[REASON_UNBLOCKED] = {"unblocked", "some runs have no partner and were left out of the difference"},
 	[REASON_BETTER_ASSUMED] = {"better-assumed", "higher is taken to be better"},
 };

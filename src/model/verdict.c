@@ -244,6 +244,19 @@ static void set_effect(struct model_judgement *j, const struct model_effect *f)
 	j->p_t = j->p_adj = model_t_p(&f->t);
 }
 
+/* From nought to something there is no ratio, and back it is all: what the shift made of it is no
+ * figure. The witnesses of a difference are good, since half of the least is far enough from 0. */
+static void no_ratio(struct model_judgement *j, bool from_nothing)
+{
+	const double none = (double)NAN;
+
+	j->reasons |= MODEL_R(REASON_ALL_ZERO);
+	j->effect = from_nothing ? (double)INFINITY : -1;
+	j->lo = j->hi = j->robust = j->noise = j->explain = j->settle6 = j->settle12 = none;
+	j->mde = j->mde_lo = j->mde_hi = j->p_eq = none;
+	j->power.se = none;
+}
+
 /* The s.d. is an estimate: its 90 % interval by chi-square makes a range of the effect. */
 void model_set_power(struct model_judgement *j)
 {
@@ -373,6 +386,10 @@ static void judge_effect(const struct model_judge_cfg *cfg, const struct model_s
 	j->p_eq = model_tost_p(&j->eq, log1p(j->margin));
 	set_power(j, &f);
 	set_explain(j, &f);
+	if (f.zero[0] != f.zero[1])
+		no_ratio(j, f.zero[0]);
+	if (isnan(f.perm.p))
+		j->reasons |= MODEL_R(REASON_MEMORY);
 	model_decide(j);
 	model_effect_fini(&f);
 }

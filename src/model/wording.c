@@ -98,12 +98,28 @@ static void count(const struct words *w)
 	}
 }
 
+/* "tcp.retransmits of B is above zero, and of A zero in every run (12 pairs)" */
+static void seen_from_nothing(const struct words *w)
+{
+	const char *of = w->metric ? "of " : "";
+
+	if (w->metric)
+		buf_printf(w->out, "%s of ", w->metric);
+	buf_printf(w->out, "%s is above zero, and %s%s zero in every run (", w->b, of, w->a);
+	count(w);
+	buf_putc(w->out, ')');
+}
+
 /* "goodput of B is 3.0 % higher than of A (95 % interval +1.1 % to +4.9 %; 6 and 5 runs)" */
 static void seen(const struct words *w)
 {
 	struct buf *o = w->out;
 	double e = w->j->effect;
 
+	if (isinf(e)) {
+		seen_from_nothing(w);
+		return;
+	}
 	if (w->metric)
 		buf_printf(o, "%s of ", w->metric);
 	buf_puts(o, w->b);
@@ -220,6 +236,8 @@ static bool is_worth_a_note(const struct model_judgement *j, enum model_reason r
 		return !has(j, REASON_FEW_RUNS) && !has(j, REASON_INTERVALS);
 	if (r == REASON_SOME_STALLS)
 		return isnan(j->p_stalled);
+	if (r == REASON_ZEROS)
+		return !has(j, REASON_ALL_ZERO);
 	return r != REASON_OUTLIER;
 }
 
@@ -240,9 +258,12 @@ static void outlier(const struct words *w)
 {
 	if (!has(w->j, REASON_OUTLIER))
 		return;
-	buf_printf(w->out, " %zu run%s far off the others; the robust estimate is ", w->j->outliers,
+	buf_printf(w->out, " %zu run%s far off the others", w->j->outliers,
 		   w->j->outliers == 1 ? " stands" : "s stand");
-	percent(w->out, w->j->robust, true);
+	if (!isnan(w->j->robust)) {
+		buf_puts(w->out, "; the robust estimate is ");
+		percent(w->out, w->j->robust, true);
+	}
 	buf_putc(w->out, '.');
 }
 

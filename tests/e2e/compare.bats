@@ -125,6 +125,25 @@ pairs=ABBAABBAABBA
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ "$(words)" == *"Inconclusive: B is 3.7 % higher than A"*"2 and 2 runs"* ]]
+	weir compare --values - -
+	[ "$status" -eq 2 ]
+	[ "$output" = 'weir compare: standard input (-) is one side, not 2' ]
+}
+
+@test "bare numbers that could be read in two ways are refused, units are read" {
+	numbers comma 1,000 1,001
+	weir compare --values a comma
+	[ "$status" -eq 1 ]
+	[[ "${lines[0]}" == 'weir compare: comma: line 1: "1,000" is not a number without doubt: its comma '* ]]
+	numbers mega '931 Mbits/sec' '918 Mbits/sec' '940 Mbits/sec' '0.902 Gbits/sec' '925 Mbits/sec' '911 Mbits/sec'
+	numbers giga '0.962 Gbit/s' '0.955 Gbit/s' '0.971 Gbit/s' '0.949 Gbit/s' '0.958 Gbit/s' '0.940 Gbit/s'
+	json --values mega giga --order $pairs
+	holds '.outcome == "better" and .unit == "bit/s" and (.effect | . > 0.037 and . < 0.038)'
+	json --values mega a --order $pairs
+	holds '.effect == null and (.reasons | index("units") != null)'
+	numbers req '931 req/s' '918 req/s'
+	json --values a req
+	holds '.reasons | index("units") != null'
 }
 
 @test "three sides: each against the first, corrected" {
@@ -176,6 +195,12 @@ pairs=ABBAABBAABBA
 	[ "$(LC_ALL=C tr -d '\0-\177' <<<"$output" | wc -c)" -eq 0 ]
 	[ "$(wc -L <<<"$output")" -le 72 ]
 	[[ "$output" == *"value: 921.1 -> 955.8"* ]]
+	long="ä very long name of a file that no mail can hold in seventy-two columns, whatever"
+	cp b "$long"
+	weir compare --values a "$long" --paste
+	[ "$(LC_ALL=C tr -d '\0-\177' <<<"$output" | wc -c)" -eq 0 ]
+	[ "$(wc -L <<<"$output")" -le 72 ]
+	[[ "$(words)" == *"? very long name of a file"*"columns, whatever (6 runs)"* ]]
 	weir compare --values a b --order $pairs --markdown
 	[[ "$output" == *"| metric | A     | B     |"*"|---|---|---|---|---|"*"| better |"* ]]
 }
@@ -370,6 +395,13 @@ report()
 	with packet/s a*.json b*.json
 	json "$a" "$b" --primary ext.rate
 	holds '.metric == "ext.rate" and .unit == "packet/s" and .n == [6, 6] and .lacking == [0, 0]'
+	# several that nobody declared count alike
+	json "$a" "$b" --metric goodput --metric ext.rate
+	holds '[.comparisons[] | .primary, (.p.adjusted / .p.t | round)] == [false, 2, false, 2]'
+	json "$a" "$b" --metric goodput --metric ext.rate --primary ext.rate
+	holds '[.comparisons[] | .primary, (.p.adjusted / .p.t | round)] == [true, 1, false, 1]'
+	json "$a" "$b" --metric ext.rate
+	holds '[.comparisons[].primary] == [true]'
 	with bit/s b*.json
 	weir compare "$a" "$b" --primary ext.rate
 	[ "$status" -eq 0 ]
@@ -378,7 +410,7 @@ report()
 	make a10.json 10 931 1700000200
 	weir compare "$a" "$b" --primary ext.rate --require not-worse
 	[ "$status" -eq 3 ]
-	[[ "$output" == *"1 of the 6 runs of A have no ext.rate."* ]]
+	[[ "$output" == *"1 of the 6 runs of A has no ext.rate."* ]]
 	maker=make sides 931 918 940 902 925 911
 	weir compare "$a" b16.json,b17.json --primary ext.rate --require not-worse
 	[ "$status" -eq 3 ]

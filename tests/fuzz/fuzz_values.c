@@ -39,21 +39,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int64_t column = 1; column <= 3; column++) {
 		char *text = malloc(size + 1); /* its own block: one byte too far is seen */
 		struct weir_err e = {0};
-		double *v;
-		size_t n;
+		struct format_numbers v;
 
 		if (!text)
 			return 0;
 		memcpy(text, data, size);
-		if (format_values(text, size, column, &v, &n, &e) < 0) {
-			FUZZ_CHECK(!v && !n && e.code && e.msg[0] && !strchr(e.msg, '\n'));
+		if (format_values(text, size, column, &v, &e) < 0) {
+			FUZZ_CHECK(!v.v && !v.n && e.code && e.msg[0] && !strchr(e.msg, '\n'));
 		} else {
-			FUZZ_CHECK(n <= lines_of(text, size));
-			for (size_t i = 0; i < n; i++)
-				FUZZ_CHECK(isfinite(v[i]));
-			judge(v, n);
+			FUZZ_CHECK(v.n <= lines_of(text, size));
+			for (size_t i = 0; i < v.n; i++)
+				FUZZ_CHECK(isfinite(v.v[i]));
+			judge(v.v, v.n);
 		}
-		free(v);
+		free(v.v);
 		free(text);
 	}
 	return 0;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct taken {
@@ -159,31 +160,45 @@ static void numbers_are_read(void **state)
 		const char *text;
 		int64_t column;
 		size_t n;
-		double first, last;
+		double first, last, step;
+		enum unit unit;
 	} rows[] = {
-		{"931\n918", 1, 2, 931, 918},
-		{"# x\n\n  \n 1e3 \r\n-0.5\r\n", 1, 2, 1000, -0.5},
-		{"a 1,x\nb;2\n", 2, 2, 1, 2},
-		{" ,a\t7\n", 2, 1, 7, 7},
-		{"", 1, 0, 0, 0},
-		{"#1\n", 1, 0, 0, 0},
+		{"931\n918", 1, 2, 931, 918, 1, UNIT_NONE},
+		{"# x\n\n  \n 1e3 \r\n-0.5\r\n", 1, 2, 1000, -0.5, 0.1, UNIT_NONE},
+		{"a 1,x\nb;2\n", 2, 2, 1, 2, 1, UNIT_NONE},
+		{" ,a\t7\n", 2, 1, 7, 7, 1, UNIT_NONE},
+		{"", 1, 0, 0, 0, 0, UNIT_NONE},
+		{"#1\n", 1, 0, 0, 0, 0, UNIT_NONE},
+		/* commas part what the column asked for needs them for */
+		{"1,931,x\n2,918.25,y\n", 2, 2, 931, 918.25, 0.01, UNIT_NONE},
+		{"931, 5\n918, 6\n", 1, 2, 931, 918, 1, UNIT_NONE},
+		/* the step is that of the finest: 0.5 may have been printed as short as it goes */
+		{"0.5\n0.125\n", 1, 2, 0.5, 0.125, 0.001, UNIT_NONE},
+		{"1.25e3\n", 1, 1, 1250, 1250, 10, UNIT_NONE},
+		/* units behind */
+		{"931 Mbits/sec\n1.2 Gbits/sec\n", 1, 2, 931e6, 1.2e9, 1e6, UNIT_BPS},
+		{"a 5 ms\nb 700 us\n", 2, 2, 5e-3, 700e-6, 1e-6, UNIT_SECOND},
+		{"5 %\n", 1, 1, 0.05, 0.05, 0.01, UNIT_RATIO},
+		{"12 req/s\n14 req/s\n", 1, 2, 12, 14, 1, UNIT_NONE},
+		{"12 cubic\n14 bbr\n", 1, 2, 12, 14, 1, UNIT_NONE},
 	};
 	struct weir_err e = {0};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		double *v;
-		size_t n;
+		struct format_numbers o;
 
-		assert_int_equal(format_values(rows[i].text, strlen(rows[i].text), rows[i].column,
-					       &v, &n, &e),
-				 0);
-		assert_int_equal(n, rows[i].n);
-		if (n) {
-			assert_true(v[0] == rows[i].first);
-			assert_true(v[n - 1] == rows[i].last);
+		assert_int_equal(
+			format_values(rows[i].text, strlen(rows[i].text), rows[i].column, &o, &e),
+			0);
+		assert_int_equal(o.n, rows[i].n);
+		if (o.n) {
+			assert_true(fabs(o.v[0] / rows[i].first - 1) < 1e-12);
+			assert_true(fabs(o.v[o.n - 1] / rows[i].last - 1) < 1e-12);
+			assert_true(fabs(o.step / rows[i].step - 1) < 1e-9);
 		}
-		free(v);
+		assert_int_equal(o.unit, rows[i].unit);
+		free(o.v);
 	}
 }
 
@@ -201,17 +216,30 @@ static void what_is_no_number_is_refused(void **state)
 		{"1e999\n", 6, 1, "line 1: \"1e999\" is not a number"},
 		{"12x\n", 4, 1, "line 1: \"12x\" is not a number"},
 		{"1\0\n", 3, 1, "line 1: \"1\\x00\" is not a number"},
+		{"0x10\n", 5, 1, "line 1: \"0x10\" is not a number"},
+		{"931M\n", 5, 1, "line 1: \"931M\" is not a number"},
+		{"1,000\n", 6, 1,
+		 "line 1: \"1,000\" is not a number without doubt: its comma may be a decimal "
+		 "point, or "
+		 "group digits"},
+		{"1\nx 9,5\n", 8, 2, "line 1: \"\" is not a number"},
+		{"x 1\nx 9,5\n", 10, 2,
+		 "line 2: \"9,5\" is not a number without doubt: its comma may be a decimal point, "
+		 "or "
+		 "group digits"},
+		{"9 ms\n9\n", 7, 1, "line 2: another unit than in the lines before"},
+		{"9 ms\n9 Mbit/s\n", 14, 1, "line 2: another unit than in the lines before"},
+		{"9 req/s\n9 kreq/s\n", 17, 1, "line 2: another unit than in the lines before"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct weir_err e = {0};
-		double *v;
-		size_t n;
+		struct format_numbers o;
 
-		assert_true(format_values(rows[i].text, rows[i].n, rows[i].column, &v, &n, &e) < 0);
+		assert_true(format_values(rows[i].text, rows[i].n, rows[i].column, &o, &e) < 0);
 		assert_string_equal(e.msg, rows[i].msg);
-		assert_true(!v && !n);
+		assert_true(!o.v && !o.n);
 	}
 }
 

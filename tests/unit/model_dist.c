@@ -6,6 +6,7 @@
 #include "model_full.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void near_to(double got, double want, double relative)
 {
@@ -289,6 +290,34 @@ static void test_robust(void **state)
 	assert_int_equal(model_outliers(a, 4, NULL), 0);
 }
 
+static int up(const void *p, const void *q)
+{
+	double x = *(const double *)p, y = *(const double *)q;
+	return (x > y) - (x < y);
+}
+
+/* The median of the differences is the one that listing them all gives, with ties and signs. */
+static void test_hodges_lehmann(void **state)
+{
+	(void)state;
+	double a[40], b[31], d[40 * 31];
+	struct model_rng r;
+	model_rng_seed(&r, 9, 1);
+	for (int round = 0; round < 200; round++) {
+		size_t na = 1 + model_rng_below(&r, 40), nb = 1 + model_rng_below(&r, 31), n = 0;
+		uint32_t steps = round % 2 ? 5 : 1U << 30; /* with many ties, and with none */
+		for (size_t i = 0; i < na; i++)
+			a[i] = (double)model_rng_below(&r, steps) / 7 - 1;
+		for (size_t i = 0; i < nb; i++)
+			b[i] = (double)model_rng_below(&r, steps) / 7 - 1;
+		for (size_t i = 0; i < na * nb; i++)
+			d[n++] = b[i % nb] - a[i / nb];
+		qsort(d, n, sizeof(*d), up);
+		double want = n % 2 ? d[n / 2] : d[n / 2 - 1] + (d[n / 2] - d[n / 2 - 1]) / 2;
+		assert_true(model_hodges_lehmann(a, na, b, nb) == want);
+	}
+}
+
 /* The first numbers of pcg32-demo.c (seed 42, stream 54), as published with the generator. */
 static void test_rng(void **state)
 {
@@ -312,15 +341,25 @@ static void test_rng(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_normal),       cmocka_unit_test(test_t),
-		cmocka_unit_test(test_inverse),      cmocka_unit_test(test_f),
-		cmocka_unit_test(test_welch),        cmocka_unit_test(test_tost),
-		cmocka_unit_test(test_permutation),  cmocka_unit_test(test_signs),
-		cmocka_unit_test(test_sampled),      cmocka_unit_test(test_mann_whitney),
-		cmocka_unit_test(test_kendall),      cmocka_unit_test(test_pettitt),
-		cmocka_unit_test(test_change_point), cmocka_unit_test(test_autocorr),
-		cmocka_unit_test(test_holm),         cmocka_unit_test(test_robust),
-		cmocka_unit_test(test_rng),          cmocka_unit_test(test_fisher),
+		cmocka_unit_test(test_normal),
+		cmocka_unit_test(test_t),
+		cmocka_unit_test(test_inverse),
+		cmocka_unit_test(test_f),
+		cmocka_unit_test(test_welch),
+		cmocka_unit_test(test_tost),
+		cmocka_unit_test(test_permutation),
+		cmocka_unit_test(test_signs),
+		cmocka_unit_test(test_sampled),
+		cmocka_unit_test(test_mann_whitney),
+		cmocka_unit_test(test_kendall),
+		cmocka_unit_test(test_pettitt),
+		cmocka_unit_test(test_change_point),
+		cmocka_unit_test(test_autocorr),
+		cmocka_unit_test(test_holm),
+		cmocka_unit_test(test_robust),
+		cmocka_unit_test(test_rng),
+		cmocka_unit_test(test_fisher),
+		cmocka_unit_test(test_hodges_lehmann),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -453,6 +453,62 @@ static void test_degenerate(void **state)
 	assert_true(j.b == 0);
 }
 
+/* All of one side is zero: what half of the least value makes of it is no ratio. */
+static void test_all_zero(void **state)
+{
+	(void)state;
+	struct exp e;
+	struct buf b = {0};
+	make(&e, 12, 0, 0.1, 0);
+	for (size_t i = 0; i < e.n; i++)
+		e.b[i] = 0;
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){.better = MODEL_LOWER});
+	assert_true(j.outcome == VERDICT_BETTER && j.effect == -1);
+	assert_true(has(&j, REASON_ALL_ZERO) && isnan(j.lo) && isnan(j.robust) && isnan(j.mde));
+	model_judgement_text(&j, "loss", NULL, NULL, &b);
+	assert_non_null(strstr(b.data, "Better: loss of B is 100 % lower than of A (12 pairs)."));
+	assert_non_null(strstr(b.data, "one side is zero in every run: there is no ratio"));
+	/* the other way round, and with all else alike */
+	struct model_side was = e.side[0];
+	e.side[0] = e.side[1];
+	e.side[1] = was;
+	j = judge(&e, &(struct model_judge_cfg){.better = MODEL_LOWER});
+	assert_true(j.outcome == VERDICT_WORSE && isinf(j.effect) && isnan(j.hi));
+	buf_clear(&b);
+	model_judgement_text(&j, "loss", NULL, NULL, &b);
+	assert_true(!strncmp(b.data,
+			     "Worse: loss of B is above zero, and of A zero in every run "
+			     "(12 pairs).",
+			     70));
+	assert_null(strstr(b.data, "inf"));
+	/* one loss in twelve runs is no difference, and none that the margin could hold */
+	for (size_t i = 1; i < e.n; i++)
+		e.a[i] = 0;
+	j = judge(&e, &(struct model_judge_cfg){.better = MODEL_LOWER, .margin = 0.9});
+	assert_true(j.outcome == VERDICT_INCONCLUSIVE && !model_not_worse(&j) && !j.need);
+	buf_clear(&b);
+	model_judgement_text(&j, "loss", NULL, NULL, &b);
+	assert_true(!strstr(b.data, "nan") && !strstr(b.data, "inf "));
+	buf_fini(&b);
+}
+
+/* Twelve times 9.4 and twelve times 9.5 are known to a tenth: each run to 0.1^2/12 at least, and the
+ * difference of twelve pairs to sqrt(2/12) of its root. */
+static void test_resolution(void **state)
+{
+	(void)state;
+	struct exp e;
+	make(&e, 12, 0, 0, 0);
+	for (size_t i = 0; i < e.n; i++) {
+		e.a[i] = 9.4;
+		e.b[i] = 9.5;
+	}
+	struct model_judgement j = judge(&e, &(struct model_judge_cfg){.resolution = 0.1});
+	double run = 0.1 * sqrt((1 / 9.4 / 9.4 + 1 / 9.5 / 9.5) / 2 / 12);
+	assert_true(fabs(j.t.se - run * sqrt(2.0 / 12)) < 1e-9);
+	assert_true(fabs(j.noise - run) < 1e-9);
+}
+
 /* ---- floor, families, planning ---- */
 
 static void test_floor(void **state)
@@ -674,6 +730,8 @@ int main(void)
 		cmocka_unit_test(test_not_worse),
 		cmocka_unit_test(test_not_worse_follows_the_outcome),
 		cmocka_unit_test(test_degenerate),
+		cmocka_unit_test(test_all_zero),
+		cmocka_unit_test(test_resolution),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_sequential),
 		cmocka_unit_test(test_family),
