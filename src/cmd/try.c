@@ -16,7 +16,7 @@
 #define F(field) offsetof(struct try_opts, field)
 /* clang-format off */
 static const struct opt own_opts[] = {
-	{.name = "pairs", .type = OPT_INT, .offset = F(pairs), .metavar = "N", .help = "pairs, or whole sets of more than two", .min = 1, .max = 10000, .fallback = "12"},
+	{.name = "pairs", .type = OPT_INT, .offset = F(pairs), .metavar = "N", .help = "pairs, or whole sets of more than two (default: 12)", .min = 1, .max = 10000},
 	{.name = "quick", .type = OPT_FLAG, .offset = F(quick), .help = "6 pairs, the least with which a verdict is possible"},
 	{.name = "runs", .type = OPT_STR, .offset = F(runs), .metavar = "auto", .help = "as many pairs as --precision needs, at most 200"},
 	{.name = "precision", .type = OPT_FUNC, .offset = F(precision), .metavar = "PERCENT", .help = "with --runs auto: half the width of the interval at which it ends", .func = compare_percent, .fallback = "1%"},
@@ -305,7 +305,10 @@ static int finish(struct session *s, int end, struct weir_err *e)
 
 	if (try_done(&s->x) == 0) {
 		rc = end == TRY_FAILED ? -EIO
-				       : err_set(e, WEIR_OS, ECANCELED, "no run was finished");
+		     : end == TRY_OUT_OF_TIME
+			     ? err_set(e, WEIR_LIMIT, ETIMEDOUT,
+				       "no pair would end within --max-time")
+			     : err_set(e, WEIR_OS, ECANCELED, "no run was finished");
 		goto out;
 	}
 	rc = judge_all(s, &keep, e);
@@ -336,8 +339,10 @@ static int check(const struct try_opts *o, struct weir_err *e)
 {
 	if (o->judge.json + o->judge.markdown + o->judge.paste > 1)
 		return err_set(e, WEIR_USAGE, EINVAL, "--json, --markdown, --paste: one of them");
-	if (o->quick && o->runs)
-		return err_set(e, WEIR_USAGE, EINVAL, "--quick and --runs exclude each other");
+	if (o->quick + (o->runs != NULL) + (o->pairs != 0) > 1)
+		return err_set(e, WEIR_USAGE, EINVAL, "--pairs, --quick, --runs: one of them");
+	if (o->undo && !o->a)
+		return err_set(e, WEIR_USAGE, EINVAL, "--undo is for the commands of --a and --b");
 	return 0;
 }
 

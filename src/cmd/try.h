@@ -38,9 +38,12 @@ struct session {
 	struct buf factors, plan, tag, boot;
 	const char *tags[3];
 	bool automatic, by_hand, resumed;
-	bool claimed;   /* the record is this process' */
-	bool dirty;     /* a line of progress stands without its end */
-	int64_t run_ns; /* of one run, by its options; 0 = unknown */
+	bool claimed;      /* the record is this process' */
+	bool dirty;        /* a line of progress stands without its end */
+	int64_t run_ns;    /* of one run, by its options; 0 = unknown */
+	int64_t time_ns;   /* of which are measured: the shortest */
+	int64_t settle_ns; /* as told, or as the resumed experiment had it */
+	double precision;
 	size_t group;   /* calibrate: pairs of one A/A experiment */
 	size_t effects; /* calibrate, at its end: A/A effects behind the floor … */
 	bool across;    /* … and whether they are between sessions */

@@ -29,7 +29,7 @@ static int64_t each_ns(const struct session *s)
 {
 	if (s->x.timed)
 		return s->x.spent_ns / (int64_t)s->x.timed;
-	return s->run_ns ? s->run_ns + s->x.settle_ns : 0;
+	return s->x.expect_ns;
 }
 
 /* ---- before ---- */
@@ -53,6 +53,14 @@ static void say_undo(const struct session *s)
 		if (s->design.factors[i].kind == TRY_SHELL && !s->o->undo)
 			fputs("What the commands change is not undone (--undo COMMAND).\n", stderr);
 	}
+}
+
+static void say_short(const struct session *s)
+{
+	if (s->time_ns && s->time_ns < NSEC_PER_SEC)
+		fprintf(stderr,
+			"Runs of %.2g s are too short for a verdict: a second at least (-t 2).\n",
+			(double)s->time_ns / NSEC_PER_SEC);
 }
 
 static const char *plural(size_t n)
@@ -87,6 +95,7 @@ void say_plan(struct session *s)
 		fprintf(stderr, ", at most %s", time);
 	}
 	fprintf(stderr, "\n");
+	say_short(s);
 	say_undo(s);
 	if (s->store)
 		fprintf(stderr,
@@ -227,7 +236,7 @@ static bool enough(void *arg, const struct try_exp *x, size_t blocks)
 			struct try_span span = {f, l, 0, blocks, s->judge.primary};
 
 			if (try_effect(x, &span, &cfg, &j) < 0 ||
-			    !(model_t_half(&j.t, j.conf) <= log1p(s->o->precision)))
+			    !(model_t_half(&j.t, j.conf) <= log1p(s->precision)))
 				return false;
 		}
 	}

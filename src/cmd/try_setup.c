@@ -14,10 +14,13 @@
 
 #include "cmd/try.h"
 
+#define PAIRS        12
 #define PAIRS_QUICK  6
+#define SETTLE_MAX   (3600 * NSEC_PER_SEC)
 #define BLOCKS_MAX   1000000
 #define EACH_MAX     1000
 #define PAIRS_AUTO   200
+#define PRECISION    0.01
 #define RUN_EXTRA_NS (60 * NSEC_PER_SEC)
 #define RUN_UNKNOWN  (3600 * NSEC_PER_SEC)
 #define OVERHEAD_NS  (400 * NSEC_PER_MSEC)
@@ -79,10 +82,12 @@ static int check_secrets(const struct opt_set *sets, size_t n, struct weir_err *
 
 static void set_times(struct session *s, const struct measure *m, const char *cfg)
 {
-	s->run_ns = time_of(m, cfg, "time") + time_of(m, cfg, "omit");
-	s->run_ns *= flag_of(m, cfg, "each-way") ? 2 : 1;
+	int64_t time = time_of(m, cfg, "time"), all = time + time_of(m, cfg, "omit");
+
+	all *= flag_of(m, cfg, "each-way") ? 2 : 1;
+	s->time_ns = s->time_ns && s->time_ns < time ? s->time_ns : time;
+	s->run_ns = all && all + OVERHEAD_NS > s->run_ns ? all + OVERHEAD_NS : s->run_ns;
 	s->x.run_max_ns = s->run_ns ? 2 * s->run_ns + RUN_EXTRA_NS : RUN_UNKNOWN;
-	s->run_ns += s->run_ns ? OVERHEAD_NS : 0;
 }
 
 static int check_words(struct session *s, const struct measure *m, char **words, struct weir_err *e)
@@ -171,6 +176,10 @@ static int set_factors(struct session *s, struct weir_err *e)
 	for (size_t i = 0; i < o->vary.n && rc >= 0; i++)
 		rc = try_factor_parse(&s->design.factors[s->design.n_factors++], o->vary.v[i],
 				      o->command.v[0], e);
+	if (rc >= 0 && o->vary.n == 2 &&
+	    !strcmp(s->design.factors[0].name, s->design.factors[1].name))
+		rc = err_set(e, WEIR_USAGE, EEXIST, "--vary: %.60s is there twice",
+			     s->design.factors[0].name);
 	if (rc >= 0)
 		rc = set_arms(s, e);
 	s->by_hand = o->by_hand;
@@ -202,7 +211,7 @@ static int set_length(struct session *s, struct weir_err *e)
 	const struct try_opts *o = s->o;
 	char *end;
 
-	s->design.blocks = (size_t)(o->quick ? PAIRS_QUICK : o->pairs);
+	s->design.blocks = (size_t)(o->quick ? PAIRS_QUICK : o->pairs ? o->pairs : PAIRS);
 	s->design.each = (size_t)o->each;
 	if (o->calibrate) {
 		s->group = s->design.blocks;
@@ -233,8 +242,14 @@ static void make_plan(struct session *s)
 	jw_u64(&w, "each", try_each(&s->design));
 	jw_bool(&w, "by_hand", s->by_hand);
 	jw_bool(&w, "auto", s->automatic);
+	if (s->settle_ns)
+		jw_i64(&w, "settle_ns", s->settle_ns);
+	if (s->automatic)
+		jw_f64(&w, "precision", s->precision);
 	if (s->o->on)
 		jw_str(&w, "on", s->o->on);
+	if (s->o->undo)
+		jw_str(&w, "undo", s->o->undo);
 	jw_end_obj(&w);
 }
 
@@ -307,6 +322,41 @@ static int check_place(const struct session *s, const char *stored, struct weir_
 		       "the experiment's commands ran elsewhere: say --on %.80s", stored);
 }
 
+/* Nor is a command taken from a store to undo others: who left it out would leave a mess. */
+static int check_undo(const struct session *s, const char *stored, struct weir_err *e)
+{
+	const char *now = s->o->undo;
+	char safe[96];
+
+	if (!stored || (now && !strcmp(now, stored)))
+		return 0;
+	safe_str(safe, sizeof(safe), stored, strlen(stored));
+	return err_set(e, WEIR_USAGE, EINVAL,
+		       "the experiment has a command that undoes: say --undo '%s'", safe);
+}
+
+/* How long it waits and how many pairs it makes is as it was planned; what is told may only say the
+ * same. */
+static int read_times(struct session *s, const struct js *v, struct weir_err *e)
+{
+	const struct try_opts *o = s->o;
+	size_t told = o->quick ? PAIRS_QUICK : (size_t)o->pairs;
+	int64_t settle = s->settle_ns;
+
+	js_i64(js_get(v, "settle_ns"), &settle);
+	js_f64(js_get(v, "precision"), &s->precision);
+	if (settle < 0 || settle > SETTLE_MAX || !(s->precision > 0 && s->precision < 1))
+		return bad_plan(e);
+	if (s->settle_ns && settle != s->settle_ns)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment settles for %.3g s",
+			       (double)settle / NSEC_PER_SEC);
+	if (!o->calibrate && told && (s->automatic || told != s->design.blocks))
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment has %s%zu pairs",
+			       s->automatic ? "at most " : "", s->design.blocks);
+	s->settle_ns = settle;
+	return 0;
+}
+
 static int read_plan(struct session *s, const char *text, struct weir_err *e)
 {
 	int64_t blocks = 0, group = 0, each = 1;
@@ -326,6 +376,8 @@ static int read_plan(struct session *s, const char *text, struct weir_err *e)
 	s->design.blocks = (size_t)blocks;
 	s->group = (size_t)group;
 	rc = check_place(s, js_str(js_get(v, "on"), NULL), e);
+	if (rc >= 0)
+		rc = read_times(s, v, e);
 	return rc < 0 ? rc : read_command(s, js_get(v, "command"), e);
 }
 
@@ -386,6 +438,8 @@ static int take_record(struct session *s, const struct model_run *r, struct weir
 	rc = s->plan.failed ? no_memory(e) : read_plan(s, r->exp.plan, e);
 	if (rc >= 0)
 		rc = same_as_stored(s, r->exp.factors, e);
+	if (rc >= 0)
+		rc = check_undo(s, js_str(js_get(js_root(s->plan_doc), "undo"), NULL), e);
 	s->design.same = s->o->calibrate;
 	if (rc >= 0)
 		rc = judge_as_before(s, r, e);
@@ -446,7 +500,8 @@ static void set_exp(struct session *s)
 					     .plan = s->plan.data,
 					     .primary = s->judge.primary,
 					     .margin = s->judge.margin};
-	s->x.settle_ns = o->settle_ns;
+	s->x.settle_ns = s->settle_ns;
+	s->x.expect_ns = s->run_ns ? s->run_ns + s->settle_ns : 0;
 	s->x.warmup = (size_t)o->warmup;
 	s->x.most = s->by_hand ? try_each(&s->design) - session_next(s) % try_each(&s->design) : 0;
 	s->x.until_ns = o->max_ns ? clk_mono_ns() + o->max_ns : 0;
@@ -458,7 +513,10 @@ int session_init(struct session *s, const struct try_opts *o, struct weir_err *e
 {
 	int rc;
 
-	*s = (struct session){.o = o, .judge = o->judge};
+	*s = (struct session){.o = o,
+			      .judge = o->judge,
+			      .settle_ns = o->settle_ns,
+			      .precision = o->precision > 0 ? o->precision : PRECISION};
 	s->design.same = o->calibrate;
 	s->x.stop_fd = cmd_stop_fd();
 	rc = open_store(s, e);

@@ -18,6 +18,11 @@ static int add_level(struct try_factor *f, const char *s, size_t n, struct weir_
 {
 	if (!n)
 		return err_set(e, WEIR_USAGE, EINVAL, "%s: a level is empty", f->name);
+	for (size_t i = 0; i < f->n_levels; i++) {
+		if (strlen(f->levels[i]) == n && !memcmp(f->levels[i], s, n))
+			return err_set(e, WEIR_USAGE, EEXIST, "%s: %.60s is there twice", f->name,
+				       f->levels[i]);
+	}
 	if (f->n_levels == TRY_LEVELS_MAX)
 		return err_set(e, WEIR_USAGE, E2BIG, "%s: over %d levels", f->name, TRY_LEVELS_MAX);
 	f->levels[f->n_levels] = strndup(s, n);

@@ -106,50 +106,64 @@ static int fill_slot(struct try_exp *x, struct try_arm *arm, const struct try_wa
 	return rc;
 }
 
-/* Thrown away: caches, neighbours' tables and clocks are warm then. One that fails is no loss. */
+/* Thrown away: caches, neighbours' tables and clocks are warm then. One that fails is no loss. They
+ * tell how long a run takes. */
 static int warm_up(struct try_exp *x, struct try_arm *arm, struct weir_err *e)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < x->warmup && rc >= 0; i++) {
+		int64_t t0 = clk_mono_ns();
 		struct model_run *r;
 
 		rc = switch_and_run(x, arm, SIZE_MAX, i % try_variants(x->design), &r, e);
+		if (rc >= 0)
+			x->expect_ns = clk_mono_ns() - t0;
 		model_run_free(r);
 		rc = rc == -EAGAIN ? 0 : rc;
 	}
 	return rc;
 }
 
-/* How it goes on before a place: -1 for on. */
-static int end_before(const struct try_exp *x, const struct try_watch *w, size_t slot)
+/* Would what is left of a place's block, and `more` runs before it, end after the time that there
+ * is? Nobody knows before the first run how long one takes: then it is what was expected. */
+static bool too_late(const struct try_exp *x, size_t slot, size_t more)
 {
-	size_t n = try_block(x->design);
-	int64_t block_ns = x->timed ? x->spent_ns / (int64_t)x->timed * (int64_t)n : 0;
+	size_t n = try_block(x->design), left = n - slot % n;
+	int64_t each = x->timed ? x->spent_ns / (int64_t)x->timed : x->expect_ns;
 
-	if (slot % n)
-		return -1;
-	if (slot && w->enough && w->enough(w->arg, x, slot / n))
-		return TRY_ENOUGH;
-	if (x->until_ns && clk_mono_ns() + block_ns > x->until_ns)
-		return TRY_OUT_OF_TIME;
-	return -1;
+	if (x->most && left > x->most)
+		left = x->most;
+	return x->until_ns && clk_mono_ns() + each * (int64_t)(left + more) > x->until_ns;
+}
+
+static size_t first_empty(const struct try_exp *x)
+{
+	size_t i = 0;
+
+	while (i < try_slots(x) && x->runs[i])
+		i++;
+	return i;
 }
 
 int try_loop(struct try_exp *x, struct try_arm *arm, const struct try_watch *w, struct weir_err *e)
 {
-	size_t made = 0;
-	int rc, end;
+	size_t n = try_block(x->design), made = 0, first;
+	int rc = 0;
 
 	if (!have_slots(x))
 		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
-	rc = try_done(x) < try_slots(x) ? warm_up(x, arm, e) : 0;
+	first = first_empty(x);
+	if (first < try_slots(x) && too_late(x, first, x->warmup))
+		return TRY_OUT_OF_TIME;
+	rc = first < try_slots(x) ? warm_up(x, arm, e) : 0;
 	for (size_t i = 0; i < try_slots(x) && rc == 0; i++) {
-		end = end_before(x, w, i);
-		if (end >= 0)
-			return end;
+		if (i && i % n == 0 && w->enough && w->enough(w->arg, x, i / n))
+			return TRY_ENOUGH;
 		if (x->runs[i])
 			continue;
+		if ((i == first || i % n == 0) && too_late(x, i, 0))
+			return TRY_OUT_OF_TIME;
 		if (x->most && made++ == x->most)
 			return TRY_PAUSED;
 		rc = fill_slot(x, arm, w, i, e);

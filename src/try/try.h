@@ -102,9 +102,10 @@ struct try_exp {
 	struct model_experiment exp; /* id, factors, plan, primary, margin: as runs shall have it */
 	int64_t settle_ns;           /* between the switch and the run */
 	int64_t run_max_ns;          /* a run that takes longer has failed */
-	int64_t until_ns;            /* CLOCK_MONOTONIC: no new block after it; 0 = no limit */
-	size_t warmup;               /* runs that are thrown away first */
-	size_t most;                 /* runs this time, then it pauses; 0 = all */
+	int64_t until_ns;  /* CLOCK_MONOTONIC: no block that would end later; 0 = no limit */
+	int64_t expect_ns; /* of a run, before one was made; 0 = unknown */
+	size_t warmup;     /* runs that are thrown away first */
+	size_t most;       /* runs this time, then it pauses; 0 = all */
 	int stop_fd;
 	/* state */
 	struct model_run **runs; /* a slot for each run of the plan; NULL = not yet */

@@ -258,7 +258,8 @@ no_command()
 commands_again()
 {
 	local id
-	spawn try "$WEIR" try --warmup 0 --pairs 3 --a 'echo a >>ran' --b 'echo b >>ran' -- tcp "$WEIR_LAB_PEER" -t 0.3
+	spawn try "$WEIR" try --warmup 0 --pairs 3 --a 'echo a >>ran' --b 'echo b >>ran' --undo 'echo u >>ran' \
+		--settle 20ms -- tcp "$WEIR_LAB_PEER" -t 0.3
 	until_true 10 grep -q '2 of 6' try.err
 	kill -9 "$pid"
 	wait "$pid" || true
@@ -270,10 +271,22 @@ commands_again()
 	try_one --resume --a 'echo x >>ran' --b 'echo b >>ran' -- tcp "$WEIR_LAB_PEER" -t 0.3
 	is 'exit status' "$status" 2
 	has said 'was another one'
+	try_one --resume --a 'echo a >>ran' --b 'echo b >>ran' -- tcp "$WEIR_LAB_PEER" -t 0.3
+	is 'exit status: what undoes is missing' "$status" 2
+	has said "say --undo 'echo u >>ran'"
+	try_one --resume --a 'echo a >>ran' --b 'echo b >>ran' --undo 'echo u >>ran' --settle 30ms -- \
+		tcp "$WEIR_LAB_PEER" -t 0.3
+	is 'exit status: another settle time' "$status" 2
+	has said 'settles for 0.02 s'
 	[ ! -e ran ] || fail "a command was run"
 	id=$(sed -n 's/^Experiment \([0-9a-f]*\);.*/\1/p' try.err)
-	try_one --resume="$id" --a 'echo a >>ran' --b 'echo b >>ran' -- tcp "$WEIR_LAB_PEER" -t 0.3
-	has said '6 of 6'
+	try_one --resume="$id" --a 'echo a >>ran' --b 'echo b >>ran' --undo 'echo u >>ran' -- \
+		tcp "$WEIR_LAB_PEER" -t 0.3
+	has said '6 of 6' 'too short for a verdict'
+	is last "$(tail -n 1 ran)" u
+	"$WEIR" export --format json last:experiment >run.json
+	holds 'what was planned' '.experiment.plan | (if type == "string" then fromjson else . end)
+		| .settle_ns == 20000000 and .undo == "echo u >>ran"'
 }
 @test "try: commands are never taken from the store" {
 	lab commands_again
@@ -388,6 +401,9 @@ time_up()
 	try_one --pairs 50 --max-time 2s --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2
 	has said 'at most 2 s' '--max-time is up' 'runs are there'
 	holds 'even sides' '.sides[0].n == .sides[1].n and .sides[0].n > 0' verdict.json
+	try_one --pairs 50 --max-time 3s --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 2
+	is 'exit status: no pair would end in time' "$status" 1
+	has said 'no pair would end within --max-time'
 }
 @test "try: --max-time begins no pair that would end later" {
 	lab time_up
@@ -398,6 +414,9 @@ precise()
 	try_one --runs auto --precision 99% --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2
 	holds 'at the stated width' '.confidence == 0.965' verdict.json
 	holds 'eight pairs at least' '.sides[0].n >= 8 and .sides[0].n < 200' verdict.json
+	"$WEIR" export --format json last:experiment >run.json
+	holds 'the width is in the plan' '.experiment.plan | (if type == "string" then fromjson else . end)
+		| .auto and .precision == 0.99'
 }
 @test "try: --runs auto ends at the width of the interval" {
 	lab precise
@@ -477,6 +496,11 @@ refused()
 		--vary tcp.length=1K,2K -- tcp
 		--vary tcp.length=1K,2K -- tcp h --psk secret
 		--vary tcp.length=1K,2K --quick --runs auto -- tcp h
+		--vary tcp.length=1K,2K --pairs 8 --runs auto -- tcp h
+		--vary tcp.length=1K,2K --pairs 8 --quick -- tcp h
+		--vary tcp.length=1K,2K --undo true -- tcp h
+		--vary tcp.length=1K,1K -- tcp h
+		--vary tcp.length=1K,2K --vary tcp.length=3K,4K -- tcp h
 		--vary tcp.length=1K,2K --runs many -- tcp h
 		--vary sysctl:kernel.panic=1,2 -- tcp h
 		--a true -- tcp h

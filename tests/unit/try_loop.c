@@ -295,6 +295,32 @@ static void it_ends_between_blocks(void **state)
 	assert_int_equal(loop(&t), TRY_OUT_OF_TIME);
 	assert_int_equal(try_done(&t.x), 0);
 	finish(&t);
+	/* nothing was run yet: what a run is expected to take counts, with the warm-up before it */
+	for (int i = 0; i < 3; i++) {
+		start(&t, GOOD, 6);
+		t.x.until_ns = clk_mono_ns() + 1000 * NSEC_PER_SEC;
+		t.x.expect_ns = (i == 1 ? 300 : 600) * NSEC_PER_SEC;
+		t.x.warmup = i == 1 ? 2 : 0;
+		if (i == 2) { /* one half of the pair is there, the other would end in time */
+			t.x.most = 1;
+			t.x.expect_ns = 400 * NSEC_PER_SEC;
+			assert_int_equal(loop(&t), TRY_PAUSED);
+			t.x.timed = 0;
+			t.x.expect_ns = 2000 * NSEC_PER_SEC;
+		}
+		assert_int_equal(loop(&t), TRY_OUT_OF_TIME);
+		assert_int_equal(try_done(&t.x), i == 2 ? 1 : 0);
+		assert_int_equal(lines_of(t.log, "tcp"), i == 2 ? 1 : 0);
+		finish(&t);
+	}
+	/* the warm-up tells what to expect */
+	start(&t, GOOD, 1);
+	t.x.until_ns = clk_mono_ns() + 1000 * NSEC_PER_SEC;
+	t.x.expect_ns = 200 * NSEC_PER_SEC;
+	t.x.warmup = 1;
+	assert_int_equal(loop(&t), TRY_FINISHED);
+	assert_true(t.x.expect_ns < 200 * NSEC_PER_SEC);
+	finish(&t);
 	start(&t, GOOD, 6);
 	t.x.most = 1;
 	assert_int_equal(loop(&t), TRY_PAUSED);

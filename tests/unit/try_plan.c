@@ -80,6 +80,7 @@ static void nonsense_is_refused(void **state)
 		"window=,",
 		"udp.window=1M,2M",
 		"l=1,2,3,4,5,6,7,8,9",
+		"window=1M,2M,1M",
 	};
 	struct try_factor f;
 	struct weir_err e;
