@@ -361,6 +361,16 @@ static void put_sides(const struct compare_set *s, const char *line_end, struct 
 	buf_putc(b, '\n');
 }
 
+/* A gate that no sentence above has told. */
+static bool is_gated_alone(const struct compare_rows *rows, size_t at)
+{
+	uint64_t gates = rows->v[at].j.reasons & MODEL_REASON_GATES, told = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		told |= rows->v[i].primary ? rows->v[i].j.reasons : 0;
+	return gates & ~told;
+}
+
 static void print_all(const struct compare_cfg *c, const struct compare_set *s,
 		      const struct compare_rows *rows, struct buf *out)
 {
@@ -372,7 +382,7 @@ static void print_all(const struct compare_cfg *c, const struct compare_set *s,
 	(c->paste ? put_list : put_table)(c, s, rows, out);
 	/* The usual metrics stand in the table; what was asked for gets its sentence. */
 	for (size_t i = 0; i < rows->n; i++) {
-		if (rows->v[i].primary || c->metrics.n)
+		if (rows->v[i].primary || c->metrics.n || is_gated_alone(rows, i))
 			put_verdict(c, s, &rows->v[i], out);
 	}
 	put_lacking(s, rows, out);

@@ -55,6 +55,13 @@ static void say_undo(const struct session *s)
 	}
 }
 
+static const char *units_name(const struct session *s)
+{
+	if (try_variants(&s->design) == 2)
+		return s->design.blocks == 1 ? "pair" : "pairs";
+	return s->design.blocks == 1 ? "block" : "blocks";
+}
+
 static void say_short(const struct session *s)
 {
 	if (s->time_ns && s->time_ns < NSEC_PER_SEC)
@@ -77,7 +84,7 @@ void say_plan(struct session *s)
 
 	say_variants(s);
 	fprintf(stderr, ": %s%zu %s, ", s->automatic ? "at most " : "", s->design.blocks,
-		try_variants(&s->design) == 2 ? "pairs" : "blocks");
+		units_name(s));
 	if (try_each(&s->design) > 1)
 		fprintf(stderr, "%zu boots, ", all / try_each(&s->design));
 	if (s->resumed)
@@ -177,21 +184,31 @@ static void put_value(const struct session *s, const struct model_run *r)
 	fprintf(stderr, "  %s", text);
 }
 
-static void put_effect(const struct session *s)
+/* Each factor's level of the run that is over (its last one, where that is the first: what the
+ * others are compared with) against the first. */
+static void put_effect(const struct session *s, size_t slot)
 {
 	struct model_judge_cfg cfg = {.sequential = true, .margin = s->judge.margin};
 	size_t blocks = session_next(s) / try_block(&s->design);
-	struct model_judgement j;
+	size_t variant = try_variant_at(&s->design, slot);
 
-	if (blocks < BLOCKS_MIN || s->design.same || s->design.n_factors != 1 ||
-	    s->design.factors[0].n_levels != 2)
-		return;
-	struct try_span span = {.b = 1, .to = blocks, .metric = s->judge.primary};
+	for (size_t f = 0; blocks >= BLOCKS_MIN && !s->design.same && f < s->design.n_factors;
+	     f++) {
+		const struct try_factor *factor = &s->design.factors[f];
+		size_t level = try_level(&s->design, variant, f);
+		bool many = s->design.n_factors > 1 || factor->n_levels > 2;
+		struct try_span span = {f, level ? level : factor->n_levels - 1, 0, blocks,
+					s->judge.primary};
+		struct model_judgement j;
+		char name[40];
 
-	if (try_effect(&s->x, &span, &cfg, &j) < 0 || isnan(j.lo))
-		return;
-	fprintf(stderr, "  so far %+.3g %% (%+.3g to %+.3g)", 100 * j.effect, 100 * j.lo,
-		100 * j.hi);
+		if (try_effect(&s->x, &span, &cfg, &j) < 0 || isnan(j.lo))
+			continue;
+		safe_str(name, sizeof(name), factor->levels[span.b],
+			 strlen(factor->levels[span.b]));
+		fprintf(stderr, "  %s%s%sso far %+.3g %% (%+.3g to %+.3g)", f ? "and " : "",
+			many ? name : "", many ? " " : "", 100 * j.effect, 100 * j.lo, 100 * j.hi);
+	}
 }
 
 static void after(void *arg, const struct try_exp *x, size_t slot, const struct model_run *r,
@@ -213,7 +230,7 @@ static void after(void *arg, const struct try_exp *x, size_t slot, const struct 
 		return;
 	}
 	put_value(s, r);
-	put_effect(s);
+	put_effect(s, slot);
 	put_time(time, sizeof(time), each_ns(s) * (int64_t)left);
 	if (left && !s->by_hand)
 		fprintf(stderr, s->automatic ? "  at most %s left" : "  %s left", time);

@@ -98,6 +98,21 @@ static void count(const struct words *w)
 	}
 }
 
+/* The second opinion, where there is a first. */
+static void permutation(const struct words *w)
+{
+	const struct model_judgement *j = w->j;
+
+	if (!(j->t.df > 0) || isnan(j->perm.p) || has(j, REASON_FEW_RUNS) ||
+	    has(j, REASON_INTERVALS))
+		return;
+	buf_puts(w->out, "; permutation p ");
+	if (j->perm.p < 0.0001)
+		buf_puts(w->out, "< 0.0001");
+	else
+		buf_printf(w->out, "= %.2g", j->perm.p);
+}
+
 /* "tcp.retransmits of B is above zero, and of A zero in every run (12 pairs)" */
 static void seen_from_nothing(const struct words *w)
 {
@@ -107,10 +122,12 @@ static void seen_from_nothing(const struct words *w)
 		buf_printf(w->out, "%s of ", w->metric);
 	buf_printf(w->out, "%s is above zero, and %s%s zero in every run (", w->b, of, w->a);
 	count(w);
+	permutation(w);
 	buf_putc(w->out, ')');
 }
 
-/* "goodput of B is 3.0 % higher than of A (95 % interval +1.1 % to +4.9 %; 6 and 5 runs)" */
+/* "goodput of B is 3.0 % higher than of A (95 % interval +1.1 % to +4.9 %; 6 and 5 runs; permutation
+ * p = 0.0065)" */
 static void seen(const struct words *w)
 {
 	struct buf *o = w->out;
@@ -128,6 +145,7 @@ static void seen(const struct words *w)
 	buf_printf(o, " %s than %s%s (", e < 0 ? "lower" : "higher", w->metric ? "of " : "", w->a);
 	interval(w);
 	count(w);
+	permutation(w);
 	buf_putc(o, ')');
 }
 

@@ -50,12 +50,12 @@ pairs=ABBAABBAABBA
 @test "bare numbers whose order is known: better, and worse where lower is better" {
 	weir compare --values a b --order $pairs
 	[ "$status" -eq 0 ]
-	[[ "$(words)" == *"Better: B is 3.8 % higher than A (95 % interval +3.0 % to +4.6 %; 6 pairs)."* ]]
+	[[ "$(words)" == *"Better: B is 3.8 % higher than A (95 % interval +3.0 % to +4.6 %; 6 pairs; permutation p = 0.031)."* ]]
 	[[ "$output" == *"  A |"*"  B |"* ]]
 	weir compare --values a b --order $pairs --better lower
 	[[ "$(words)" == *"Worse: B is 3.8 % higher than A"* ]]
 	weir compare --values a b --paired
-	[[ "$(words)" == *"Better: B is 3.8 % higher than A (95 % interval +3.0 % to +4.6 %; 6 pairs)."* ]]
+	[[ "$(words)" == *"Better: B is 3.8 % higher than A (95 % interval +3.0 % to +4.6 %; 6 pairs; permutation p = 0.031)."* ]]
 }
 
 @test "the examples of docs/verdict.md" {

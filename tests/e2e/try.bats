@@ -102,7 +102,7 @@ factors()
 {
 	"$WEIR" try --warmup 0 --pairs 1 --vary tcp.length=16K,128K --vary tcp.window=64K,256K \
 		-- tcp "$WEIR_LAB_PEER" -t 0.2 >verdict 2>said
-	has said '16K+64K | 16K+256K | 128K+64K | 128K+256K: 1 blocks, 4 runs'
+	has said '16K+64K | 16K+256K | 128K+64K | 128K+256K: 1 block, 4 runs'
 	has verdict 'length:' 'window:' 'A  16K (2 runs)' 'B  256K (2 runs)'
 	is runs "$(stored_runs)" 4
 	try_one --pairs 1 --vary tcp.length=16K,128K --vary tcp.window=64K,256K -- tcp "$WEIR_LAB_PEER" -t 0.2

@@ -122,15 +122,42 @@ static double errors(double p, int n)
 
 /* ---- false alarms and coverage ---- */
 
+/*
+ * Student's interval covers in 98.4 % here, and not in 95 +- 1.4 %. It errs on the safe side, and it is
+ * left so on purpose:
+ * - Noise is 2 %, and a stalled run is 20 of these away. One or two such runs in an experiment make s_d
+ *   what it is, and nearly all of D: |D|/SE of one far pair among K is about 1, whatever its size, so
+ *   that t cannot reach its quantile. No quantile mends this: it is narrower only if the far runs are
+ *   left out or bent (trimmed, winsorised, ranks), and a verdict is not made by deleting runs; the
+ *   robust estimate is shown beside it.
+ * - The interval that would cover in 95 % is that of the sign flips (all shifts that they do not
+ *   refuse): flips are exact in any world of coin-tossed pairs, which is counted here. But then the
+ *   interval would leave out 0 where the t-test, whose p is the only one that Holm can adjust with few
+ *   pairs, says nothing, and 6 pairs would have 96.9 %, the least that 2/64 allows. The rule needs both
+ *   witnesses; the wider of them is what is printed.
+ * - It costs power, which the printed detectable effect contains (SE is as wide), and no false alarm
+ *   (1.5 %). Runs in which over 5 % of the intervals have no byte get no verdict at all.
+ */
+static void check_stalls(const struct world *w, double cover, double flips, int n)
+{
+	if (!(cover > 0.95 && cover < 0.995))
+		fail_msg("%s: the interval covers in %.2f %%", w->name, 100 * cover);
+	if (getenv("WEIR_ERRS_PRINT"))
+		print_message("%-16s sign flips alone refuse %.2f %%\n", w->name, 100 * flips);
+	if (fabs(flips - 0.05) > 0.014 + errors(0.05, n))
+		fail_msg("%s: sign flips refuse %.2f %%", w->name, 100 * flips);
+}
+
 static void check_world(const struct world *w, struct model_rng *r, int n)
 {
-	int alarms = 0, covered = 0;
+	int alarms = 0, covered = 0, flips = 0;
 
 	for (int i = 0; i < n; i++) {
 		double truth, floor = calibrate(w, r);
 		struct model_judgement j = run_one(w, r, 0, floor, &truth);
 		alarms += is_different(&j);
 		covered += log1p(j.lo) <= truth && truth <= log1p(j.hi);
+		flips += j.perm.p < 0.05;
 	}
 	double alarm = (double)alarms / n, cover = (double)covered / n;
 	if (getenv("WEIR_ERRS_PRINT"))
@@ -138,9 +165,9 @@ static void check_world(const struct world *w, struct model_rng *r, int n)
 			      100 * cover);
 	if (alarm > 0.05 + errors(0.05, n))
 		fail_msg("%s: %.2f %% false alarms", w->name, 100 * alarm);
-	/* A few stalls make Student's interval too wide, never too narrow: 98 %. */
-	bool wide = w->trouble == STALLS && cover > 0.95;
-	if (!wide && fabs(cover - 0.95) > 0.014 + errors(0.95, n))
+	if (w->trouble == STALLS)
+		check_stalls(w, cover, (double)flips / n, n);
+	else if (fabs(cover - 0.95) > 0.014 + errors(0.95, n))
 		fail_msg("%s: the interval covers in %.2f %%", w->name, 100 * cover);
 }
 
