@@ -11,12 +11,13 @@
 
 #include "cmd/cmd.h"
 #include "format/format.h"
+#include "host/host.h"
 #include "ui/ui.h"
 
 #define PSK_MAX 4096
 
 struct run_cfg {
-	bool json, json_stream, csv, paste, markdown, quiet, no_store;
+	bool json, json_stream, csv, paste, markdown, quiet, explain, no_store;
 	int64_t repeat;
 	struct opt_list tags, asserts;
 	char *psk, *psk_file, *experiment;
@@ -33,6 +34,7 @@ static const struct opt run_opts[] = {
 	{.name = "paste", .type = OPT_FLAG, .offset = F(paste), .help = "72 columns of ASCII for a mail"},
 	{.name = "markdown", .type = OPT_FLAG, .offset = F(markdown), .help = "a table for an issue or a wiki"},
 	{.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = F(quiet), .help = "only the result"},
+	{.name = "explain", .type = OPT_FLAG, .offset = F(explain), .help = "also all that speaks for what limited it, and what is not known"},
 	{.name = "repeat", .type = OPT_INT, .offset = F(repeat), .metavar = "N", .help = "run it N times: a line each, then their spread", .min = 1, .max = 10000, .fallback = "1"},
 	{.name = "tag", .type = OPT_LIST, .offset = F(tags), .metavar = "KEY=VALUE", .help = "mark the stored run, to be found again"},
 	{.name = "assert", .type = OPT_LIST, .offset = F(asserts), .metavar = "EXPR", .help = "exit 3 unless it holds, such as 'goodput>=900M'"},
@@ -564,6 +566,16 @@ static void print_failed(struct runner *r, const struct model_run *run)
 	put(r, &b);
 }
 
+static void print_explained(struct runner *r, const struct model_run *run)
+{
+	struct buf b = {0};
+
+	if (!r->c->explain || strcmp(form_of(r->c), "text") != 0)
+		return;
+	host_explain(run, &b);
+	put(r, &b);
+}
+
 static int run_once(struct runner *r, struct weir_err *e)
 {
 	struct measure_ctx ctx = {.sink = make_sink(r),
@@ -580,8 +592,12 @@ static int run_once(struct runner *r, struct weir_err *e)
 	if (!r->c->experiment)
 		r->exp.position = (int64_t)r->n_runs;
 	rc = r->m->run(&ctx, r->cfg, e);
-	if (rc >= 0)
-		return finish_run(r, ctx.run, ctx.sink);
+	if (rc >= 0) {
+		rc = finish_run(r, ctx.run, ctx.sink);
+		if (rc >= 0)
+			print_explained(r, ctx.run);
+		return rc;
+	}
 	ctx.sink->close(ctx.sink, NULL);
 	print_failed(r, ctx.run);
 	model_run_free(ctx.run);

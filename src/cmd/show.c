@@ -11,10 +11,11 @@
 #include "cmd/cmd.h"
 #include "cmd/runs.h"
 #include "cmd/show_exp.h"
+#include "host/host.h"
 
 struct show_cfg {
 	struct opt_list runs;
-	bool json, table, intervals, quiet;
+	bool json, table, intervals, quiet, explain;
 	struct cmd_db_cfg db;
 };
 
@@ -26,6 +27,7 @@ static const struct opt show_opts[] = {
 	{.name = "table", .type = OPT_FLAG, .offset = F(table), .help = "the runs side by side, a column each"},
 	{.name = "intervals", .letter = 'i', .type = OPT_FLAG, .offset = F(intervals), .help = "a row for each interval as well"},
 	{.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = F(quiet), .help = "only the result"},
+	{.name = "explain", .type = OPT_FLAG, .offset = F(explain), .help = "also all that speaks for what limited it, and what is not known"},
 };
 /* clang-format on */
 
@@ -66,7 +68,11 @@ static int print_one(const struct show_cfg *c, struct store *s, const struct mod
 {
 	if (!c->json && !c->quiet && show_is_exp(r))
 		return show_exp(s, r, b, e);
-	return cmd_render(r, c->json ? "json" : "text", fo, b, e);
+	int rc = cmd_render(r, c->json ? "json" : "text", fo, b, e);
+
+	if (rc >= 0 && c->explain && !c->json)
+		host_explain(r, b);
+	return rc;
 }
 
 static int print_each(const struct show_cfg *c, struct store *s, const struct cmd_runs *l,

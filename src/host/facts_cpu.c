@@ -429,3 +429,15 @@ void host_facts_boot(struct jw *w, const struct host_root *r)
 	host_put_file(w, r, "clocksources",
 		      "/sys/devices/system/clocksource/clocksource0/available_clocksource");
 }
+
+int host_irq_time(void)
+{
+	struct host_root machine = {.fd = -1};
+	char *text = malloc(HOST_STAT_MAX);
+	int known = -1;
+
+	if (text && host_read(&machine, text, HOST_STAT_MAX, "/proc/stat") > 0)
+		known = host_irq_accounted(text);
+	free(text);
+	return known;
+}

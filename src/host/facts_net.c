@@ -411,3 +411,19 @@ void host_facts_ifaces(struct jw *w, const struct host_root *r, const char *only
 	jw_end_obj(w);
 	free(interrupts);
 }
+
+int64_t host_iface_speed(const char *iface)
+{
+	struct sys_driver d;
+	struct sys_link l;
+	struct sys_nl *nl;
+	int rc;
+
+	if (sys_nl_open(&nl, NULL) < 0)
+		return 0;
+	rc = sys_link_get(nl, iface, &l, NULL);
+	sys_nl_close(nl);
+	if (rc < 0 || l.kind[0] || sys_driver_get(iface, &d) < 0)
+		return 0;
+	return d.speed_bps;
+}

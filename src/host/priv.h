@@ -64,4 +64,30 @@ uint64_t host_cache_bytes(const char *text);
 int host_irq_accounted(const char *stat);
 bool host_steal_share(const char *stat, double *share); /* of all time since boot */
 
+/* ---- texts of counters (counters.c) ----------------------------------------- */
+
+#define HOST_KEYS_MAX   32768
+#define HOST_MISSES_MAX 4096 /* rows of a round that are not where they were */
+struct host_table {
+	struct host_key *keys;
+	uint64_t *v;
+	uint32_t *seen; /* the round in which each had a value last */
+	size_t n, cap, at, misses;
+	uint32_t round;
+};
+void host_table_begin(struct host_table *t); /* a new round */
+void host_table_put(struct host_table *t, enum host_group g, int cpu, const char *of, size_t n_of,
+		    const char *name, size_t n_name, unsigned bits, uint64_t v);
+void host_table_fini(struct host_table *t);
+
+void host_parse_stat(struct host_table *t, const char *text);
+void host_parse_softirqs(struct host_table *t, const char *text);
+void host_parse_interrupts(struct host_table *t, const char *text);
+void host_parse_softnet(struct host_table *t, const char *text);
+void host_parse_snmp(struct host_table *t, const char *text); /* and netstat */
+void host_parse_snmp6(struct host_table *t, const char *text);
+void host_parse_dev(struct host_table *t, const char *text);
+void host_parse_pressure(struct host_table *t, const char *text, const char *what);
+void host_parse_schedstat(struct host_table *t, const char *text, const char *of);
+
 #endif

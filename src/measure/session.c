@@ -62,6 +62,7 @@ static int open_engine(struct session *s, struct weir_err *e)
 	rc = net_engine_prepare(s->en, e);
 	if (rc < 0)
 		return rc;
+	session_host_open(s);
 	rc = net_sampler_new(s->en, s->interval_ns, &s->sm, e);
 	if (rc < 0)
 		return rc;
@@ -132,6 +133,7 @@ static int begin_load(struct session *s, int64_t now)
 	if (rc < 0)
 		return rc;
 	session_note_idle_rtt(s);
+	session_host_from(s);
 	if (s->udp)
 		s->host_drops[0] = net_udp_host_drops();
 	session_note_applied(s);
@@ -463,6 +465,7 @@ static int end_load(struct session *s)
 
 	if (s->phase == PHASE_OMIT)
 		return end_unmeasured(s);
+	session_host_to(s);
 	net_engine_stop_senders(s->en);
 	drain_counted(s);
 	t = cut(s, &s->last);
@@ -483,6 +486,7 @@ static void session_fini(struct session *s)
 	net_sampler_free(s->sm);
 	measure_recorder_free(s->rec);
 	net_engine_free(s->en);
+	session_host_close(s);
 	hist_free(s->ctl_rtt);
 	hist_free(s->tcp_rtt[0]);
 	hist_free(s->tcp_rtt[1]);

@@ -19,6 +19,7 @@ struct session {
 	bool udp;
 	struct net_flow_sample *final; /* UDP: after the last datagram */
 	int64_t host_drops[2];         /* UDP, of this host: at the load's begin, and then */
+	struct session_host *host;     /* what else this host did; NULL = not known */
 	struct hist *ctl_rtt, *tcp_rtt[2];
 	enum phase phase;
 	uint32_t part_omit, part_load;
@@ -69,6 +70,14 @@ void session_look_at_rtts(struct session *s);
 void session_last_look(struct session *s);
 /* The histograms into the run; they are gone then. */
 void session_note_rtts(struct session *s);
+
+/* ---- session_host.c: this host's counters at the load's two ends ---------------------- */
+
+void session_host_open(struct session *s);
+void session_host_from(struct session *s);
+void session_host_to(struct session *s);
+void session_host_figures(struct session *s); /* into the run */
+void session_host_close(struct session *s);
 
 /* ---- session_end.c -------------------------------------------------------------------- */
 

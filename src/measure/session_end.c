@@ -157,8 +157,10 @@ static void settle(struct session *s, const struct proto_result *theirs)
 /* What this end found by itself, whatever the transport. */
 static void near(struct session *s, const struct measure_totals *t)
 {
-	if (!s->unmeasured)
+	if (!s->unmeasured) {
 		measure_add_near(s->ms->run, t, s->flows, s->plan->n);
+		session_host_figures(s);
+	}
 	session_note_rtts(s);
 	if (!s->unmeasured)
 		measure_note_stalls(s->ms->run, s->ms->sink, t);

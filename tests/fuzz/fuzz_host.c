@@ -46,6 +46,39 @@ static void small(const char *text)
 		FUZZ_CHECK(share >= 0 && share <= 1);
 }
 
+static void pressure(struct host_table *t, const char *text)
+{
+	host_parse_pressure(t, text, "cpu");
+}
+
+static void schedstat(struct host_table *t, const char *text)
+{
+	host_parse_schedstat(t, text, "1");
+}
+
+/* The same text again finds each row again. */
+static void counters(char which, const char *text)
+{
+	void (*const parsers[])(struct host_table * t, const char *text) = {
+		host_parse_stat, host_parse_softirqs, host_parse_interrupts, host_parse_softnet,
+		host_parse_snmp, host_parse_snmp6,    host_parse_dev,        pressure,
+		schedstat};
+	struct host_table t = {0};
+	size_t n;
+
+	host_table_begin(&t);
+	parsers[which - '0'](&t, text);
+	n = t.n;
+	host_table_begin(&t);
+	parsers[which - '0'](&t, text);
+	FUZZ_CHECK(t.n == n && n <= HOST_KEYS_MAX);
+	for (size_t i = 0; i < n; i++) {
+		FUZZ_CHECK(t.seen[i] == t.round && t.keys[i].cpu < 8192);
+		FUZZ_CHECK(t.keys[i].n_name < HOST_KEY_NAME && t.keys[i].n_of < HOST_KEY_OF);
+	}
+	host_table_fini(&t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	char *text = n ? strndup((const char *)data + 1, n - 1) : NULL;
@@ -56,6 +89,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		put(host_cmdline_put, text);
 	else if (data[0] == 'm')
 		put(host_modules_put, text);
+	else if (data[0] >= '0' && data[0] <= '8')
+		counters((char)data[0], text);
 	else
 		small(text);
 	free(text);
