@@ -34,7 +34,7 @@ struct cmd {
 };
 extern const struct cmd cmd_list, cmd_show, cmd_compare, cmd_export, cmd_rm, cmd_tag, cmd_lab,
 	cmd_serve, cmd_completion, cmd_aliases, cmd_try, cmd_calibrate, cmd_plan, cmd_read,
-	cmd_import, cmd_wifi, cmd_facts;
+	cmd_import, cmd_wifi, cmd_facts, cmd_watch;
 
 /* Tables for documentation and completion: commands and measurements in one order. */
 struct cmd_row {

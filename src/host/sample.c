@@ -17,6 +17,7 @@
 #define TEXT_MAX    (1U << 20) /* of one file */
 #define THREADS_MAX 256
 #define DRIVERS_MAX 32
+#define LINKS_MAX   64
 
 const char *const host_group_names[HOST_GROUPS] = {
 	[HOST_CPU] = "cpu",         [HOST_KERNEL] = "kernel", [HOST_SOFTIRQ] = "softirq",
@@ -88,6 +89,11 @@ struct host_set {
 		struct sys_driver_stats *stats;
 	} drivers[DRIVERS_MAX];
 	size_t n_drivers;
+	struct { /* of the last reading of the interfaces */
+		int index;
+		char name[IF_NAMESIZE];
+	} links[LINKS_MAX];
+	size_t n_links;
 	struct buf fetched;
 	int64_t cost_ns;
 };
@@ -258,12 +264,28 @@ static int read_link(const struct sys_link *l, void *arg)
 		    {"tx_bytes", k->tx_bytes},   {"tx_packets", k->tx_packets},
 		    {"tx_errors", k->tx_errors}, {"tx_dropped", k->tx_dropped}};
 
+	if (s->n_links < LINKS_MAX) {
+		s->links[s->n_links].index = l->index;
+		memcpy(s->links[s->n_links++].name, l->name, sizeof(l->name));
+	}
 	if (s->cfg.iface && strcmp(l->name, s->cfg.iface) != 0)
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		host_table_put(&s->table, HOST_IFACE, -1, l->name, strlen(l->name), rows[i].name,
 			       strlen(rows[i].name), 64, rows[i].v);
 	return 0;
+}
+
+static void name_link(const struct host_set *s, int index, char name[IF_NAMESIZE])
+{
+	for (size_t i = 0; i < s->n_links; i++) {
+		if (s->links[i].index == index) {
+			memcpy(name, s->links[i].name, IF_NAMESIZE);
+			return;
+		}
+	}
+	if (!if_indextoname((unsigned)index, name))
+		name[0] = '\0';
 }
 
 struct qdisc_walk {
@@ -287,8 +309,7 @@ static int read_qdisc(const struct sys_qdisc *q, void *arg)
 
 	if (q->index != w->index) {
 		w->index = q->index;
-		if (!if_indextoname((unsigned)q->index, w->iface))
-			w->iface[0] = '\0';
+		name_link(w->s, q->index, w->iface);
 	}
 	if (!w->iface[0] || (w->s->cfg.iface && strcmp(w->iface, w->s->cfg.iface) != 0))
 		return 0;
@@ -317,6 +338,7 @@ static void read_kernel(struct host_set *s)
 {
 	struct qdisc_walk w = {.s = s};
 
+	s->n_links = 0;
 	if (s->nl && wants(s, HOST_IFACE))
 		sys_links(s->nl, read_link, s, NULL);
 	if (s->nl && wants(s, HOST_QDISC))

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Another host's counters by ssh: one shell there that prints the files whenever it is sent a line,
+ * each ended by a NUL. Nothing is installed or written there. What comes back is foreign: bounded in
+ * size and time, and parsed as any text of /proc.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/observe.h"
+#include "sys/sys.h"
+
+#define BATCH_MAX  ((size_t)8 << 20)
+#define FIRST_NS   (30 * NSEC_PER_SEC) /* ssh logs in */
+#define ANSWER_NS  (10 * NSEC_PER_SEC)
+#define GRACE_NS   NSEC_PER_SEC
+#define HOST_CHARS "-_.:@%[]"
+
+struct observe {
+	char *host;
+	struct sys_child child;
+	bool started, answered;
+	int ask; /* write end of ssh's standard input */
+	size_t n_paths;
+};
+
+/* A name that ssh cannot take for an option, nor a shell for anything else. */
+static bool is_host(const char *host)
+{
+	size_t n = strlen(host);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!isalnum((unsigned char)host[i]) && !strchr(HOST_CHARS, host[i]))
+			return false;
+	}
+	return n && n < 256 && host[0] != '-';
+}
+
+int observe_new(const char *host, struct observe **out, struct weir_err *e)
+{
+	struct observe *o;
+
+	*out = NULL;
+	if (!is_host(host))
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "--observe: that is no name of a host for ssh, as user@host");
+	o = calloc(1, sizeof(*o));
+	if (o)
+		o->host = strdup(host);
+	if (!o || !o->host) {
+		free(o);
+		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	}
+	o->ask = -1;
+	*out = o;
+	return 0;
+}
+
+static char *script(struct observe *o, const struct host_set *s)
+{
+	struct buf b = {0};
+
+	buf_puts(&b, "while read -r x; do for f in");
+	for (o->n_paths = 0; host_set_path(s, o->n_paths); o->n_paths++)
+		buf_printf(&b, " %s", host_set_path(s, o->n_paths));
+	buf_puts(&b, "; do cat $f 2>/dev/null; printf '\\000'; done; done");
+	return buf_take(&b);
+}
+
+/* Our own standard input, which is not used, becomes the pipe that ssh reads. */
+static int give_input(struct observe *o, struct weir_err *e)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return err_os(e, errno, "a pipe");
+	if (dup2(p[0], STDIN_FILENO) < 0) {
+		close(p[0]);
+		close(p[1]);
+		return err_os(e, errno, "a pipe");
+	}
+	close(p[0]);
+	o->ask = p[1];
+	return 0;
+}
+
+int observe_start(struct observe *o, const struct host_set *s, struct weir_err *e)
+{
+	char ssh[] = "ssh", batch[] = "-oBatchMode=yes", tty[] = "-T", end[] = "--";
+	char *text = script(o, s), *argv[] = {ssh, batch, tty, end, o->host, text, NULL};
+	int rc = text ? give_input(o, e) : err_set(e, WEIR_OS, ENOMEM, "out of memory");
+
+	if (rc >= 0)
+		rc = sys_child_start(&o->child, argv,
+				     SYS_CHILD_PIPE_OUT | SYS_CHILD_DIE_WITH_PARENT, NULL, -1, -1,
+				     e);
+	o->started = rc >= 0;
+	free(text);
+	return rc < 0 ? err_wrap(e, "--observe") : 0;
+}
+
+static size_t nuls(const char *p, size_t n)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		found += !p[i];
+	return found;
+}
+
+static int ended(const struct observe *o, struct weir_err *e)
+{
+	err_set(e, WEIR_PEER, EPIPE, "--observe %s: ssh ended", o->host);
+	return err_hint(e, "does `ssh %.64s true` work without a question?", o->host);
+}
+
+static int read_some(struct observe *o, struct buf *b, int64_t deadline, size_t *got,
+		     struct weir_err *e)
+{
+	struct pollfd p = {.fd = o->child.out, .events = POLLIN};
+	int64_t left = deadline - clk_mono_ns();
+	char chunk[16384];
+	ssize_t n;
+
+	if (left <= 0)
+		return err_set(e, WEIR_PEER, ETIMEDOUT, "--observe %s: no answer", o->host);
+	if (poll(&p, 1, (int)(left / NSEC_PER_MSEC) + 1) <= 0)
+		return 0;
+	n = read(o->child.out, chunk, sizeof(chunk));
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n <= 0)
+		return ended(o, e);
+	*got += nuls(chunk, (size_t)n);
+	buf_put(b, chunk, (size_t)n);
+	return b->len > BATCH_MAX || b->failed
+		       ? err_set(e, WEIR_PEER, EFBIG, "--observe %s: too much came", o->host)
+		       : 0;
+}
+
+int observe_fetch(void *observe, struct buf *b, struct weir_err *e)
+{
+	struct observe *o = observe;
+	int64_t deadline = clk_mono_ns() + (o->answered ? ANSWER_NS : FIRST_NS);
+	size_t got = 0;
+	int rc = 0;
+
+	if (write(o->ask, "\n", 1) != 1)
+		return ended(o, e);
+	while (rc >= 0 && got < o->n_paths)
+		rc = read_some(o, b, deadline, &got, e);
+	o->answered |= rc >= 0;
+	return rc;
+}
+
+void observe_free(struct observe *o)
+{
+	if (!o)
+		return;
+	if (o->ask >= 0)
+		close(o->ask);
+	if (o->started)
+		sys_child_stop(&o->child, GRACE_NS);
+	free(o->host);
+	free(o);
+}

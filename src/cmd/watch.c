@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * weir watch: every counter of this host that moves, whoever's traffic it is; or of another one, over
+ * ssh. Readings are taken on absolute deadlines, and what they cost is said.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/observe.h"
+#include "host/host.h"
+#include "ui/ui.h"
+
+struct watch_cfg {
+	bool once, json_stream, interrupts;
+	int64_t interval, count;
+	char *iface, *observe;
+};
+
+#define F(field) offsetof(struct watch_cfg, field)
+/* clang-format off */
+static const struct opt watch_opts[] = {
+	{.name = "interval", .letter = 'i', .type = OPT_TIME, .offset = F(interval), .metavar = "TIME", .help = "time between two readings", .min = 10000000, .max = 3600000000000, .fallback = "1"},
+	{.name = "interface", .type = OPT_STR, .offset = F(iface), .metavar = "NAME", .help = "only this interface's counters"},
+	{.name = "once", .type = OPT_FLAG, .offset = F(once), .help = "one interval, all of it, then end"},
+	{.name = "count", .letter = 'n', .type = OPT_INT, .offset = F(count), .metavar = "N", .help = "end after so many intervals; 0 = go on", .max = 1000000000},
+	{.name = "json-stream", .type = OPT_FLAG, .offset = F(json_stream), .help = "one JSON object an interval"},
+	{.name = "interrupts", .type = OPT_FLAG, .offset = F(interrupts), .help = "/proc/interrupts as well, which is dear where there are many processors"},
+	{.name = "observe", .type = OPT_STR, .offset = F(observe), .metavar = "HOST", .help = "another host, by ssh: its /proc is read, nothing is installed there"},
+};
+/* clang-format on */
+
+struct watcher {
+	const struct watch_cfg *c;
+	struct host_set *set;
+	struct host_reading r[2];
+	struct observe *far;
+	int64_t start_ns, start_cpu_ns;
+	int irq_time;
+	char what[SAFE_MAX];
+};
+
+static int open_set(struct watcher *w, struct weir_err *e)
+{
+	struct host_set_cfg cfg = {.groups = HOST_ALL, .iface = w->c->iface};
+	int rc = 0;
+
+	if (!w->c->interrupts)
+		cfg.groups &= ~HOST_BIT(HOST_IRQ);
+	if (w->c->observe) {
+		cfg.fetch = observe_fetch;
+		rc = observe_new(w->c->observe, &w->far, e);
+		cfg.arg = w->far;
+	}
+	if (rc >= 0)
+		rc = host_set_new(&cfg, &w->set, e);
+	if (rc >= 0 && w->far)
+		rc = observe_start(w->far, w->set, e);
+	w->irq_time = w->far ? -1 : host_irq_time();
+	safe_str(w->what, sizeof(w->what), w->far ? w->c->observe : "this host",
+		 strlen(w->far ? w->c->observe : "this host"));
+	return rc;
+}
+
+static bool show(struct watcher *w, size_t k)
+{
+	bool screen = !w->c->once && cmd_terminal(STDOUT_FILENO);
+	int64_t elapsed = clk_mono_ns() - w->start_ns;
+	struct ui_watch u = {.what = w->what,
+			     .set = w->set,
+			     .from = &w->r[!(k & 1)],
+			     .to = &w->r[k & 1],
+			     .irq_time = w->irq_time,
+			     .rows = screen ? ui_rows(STDOUT_FILENO) : 0};
+	struct buf b = {0};
+	bool ok;
+
+	u.cost = elapsed > 0 ? (double)(clk_process_cpu_ns() - w->start_cpu_ns) / (double)elapsed
+			     : 0;
+	if (w->c->json_stream) {
+		ui_watch_json(&u, &b);
+	} else {
+		if (screen)
+			buf_puts(&b, "\033[H\033[J");
+		ui_watch(&u, &b);
+		if (!screen && !w->c->once)
+			buf_putc(&b, '\n');
+	}
+	ok = cmd_flush(&b);
+	buf_fini(&b);
+	return ok;
+}
+
+/* False: told to stop. */
+static bool wait_until(int stop_fd, int64_t deadline_ns)
+{
+	struct pollfd p = {.fd = stop_fd, .events = POLLIN};
+	int64_t left;
+
+	while ((left = deadline_ns - clk_mono_ns()) > 0) {
+		struct timespec ts = {left / NSEC_PER_SEC, left % NSEC_PER_SEC};
+
+		if (ppoll(&p, 1, &ts, NULL) > 0)
+			return false;
+	}
+	return true;
+}
+
+static int watch(struct watcher *w, struct weir_err *e)
+{
+	int64_t count = w->c->once ? 1 : w->c->count;
+	int stop = cmd_stop_fd(), rc = host_set_read(w->set, &w->r[0], e);
+
+	w->start_ns = w->r[0].t_ns;
+	w->start_cpu_ns = clk_process_cpu_ns();
+	for (int64_t k = 1; rc >= 0 && (!count || k <= count); k++) {
+		if (!wait_until(stop, w->start_ns + k * w->c->interval))
+			break;
+		rc = host_set_read(w->set, &w->r[k & 1], e);
+		if (rc >= 0 && !show(w, (size_t)k))
+			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
+	}
+	return rc;
+}
+
+static int run(void *cfg)
+{
+	struct watcher w = {.c = cfg};
+	struct weir_err e = {0};
+	int rc = open_set(&w, &e);
+
+	if (rc >= 0)
+		rc = watch(&w, &e);
+	host_set_free(w.set);
+	observe_free(w.far);
+	host_reading_fini(&w.r[0]);
+	host_reading_fini(&w.r[1]);
+	return rc < 0 ? cmd_fail("watch", &e) : CMD_OK;
+}
+
+const struct cmd cmd_watch = {
+	.name = "watch",
+	.summary = "what this machine, or one in the middle, is doing: every counter that moves",
+	.usage = "",
+	.opts = watch_opts,
+	.n_opts = ARRAY_LEN(watch_opts),
+	.cfg_size = sizeof(struct watch_cfg),
+	.run = run,
+};

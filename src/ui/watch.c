@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two readings of a host's counters as a page: processors, interfaces, and then every other counter
+ * that moved, as a rate. What stood still is not shown.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "ui/ui.h"
+
+#define ROWS_DEFAULT 24
+
+int ui_rows(int fd)
+{
+	struct winsize ws;
+
+	return ioctl(fd, TIOCGWINSZ, &ws) < 0 || !ws.ws_row ? ROWS_DEFAULT : ws.ws_row;
+}
+
+struct page {
+	const struct ui_watch *w;
+	struct buf *b;
+	double seconds;
+};
+
+static bool moved(const struct ui_watch *w, size_t i, uint64_t *d)
+{
+	return host_delta(w->set, i, w->from, w->to, d) && *d && host_set_key(w->set, i)->bits;
+}
+
+static double rate_of(const struct page *p, enum host_group g, int cpu, const char *of,
+		      const char *name, bool *known)
+{
+	const struct ui_watch *w = p->w;
+	uint64_t d;
+
+	for (size_t i = 0; i < host_set_n(w->set); i++) {
+		const struct host_key *k = host_set_key(w->set, i);
+
+		if (k->group == g && k->cpu == cpu && !strcmp(k->name, name) &&
+		    !strcmp(k->of, of) && host_delta(w->set, i, w->from, w->to, &d)) {
+			*known = true;
+			return (double)d / p->seconds;
+		}
+	}
+	*known = false;
+	return 0;
+}
+
+static void put_share(const struct page *p, int cpu, const char *name, double all)
+{
+	bool known, hidden = !strcmp(name, "irq") && p->w->irq_time == 0;
+	double v = rate_of(p, HOST_CPU, cpu, "", name, &known);
+
+	if (known && !hidden && all > 0)
+		buf_printf(p->b, " %6.1f%%", v / all * 100);
+	else
+		buf_puts(p->b, "       -");
+}
+
+static void put_count(const struct page *p, enum host_group g, int cpu, const char *of,
+		      const char *name, int width)
+{
+	char text[32];
+	bool known;
+	double v = rate_of(p, g, cpu, of, name, &known);
+
+	unit_format(text, sizeof(text), v, UNIT_NONE, 3);
+	buf_printf(p->b, " %*s", width, known ? text : "-");
+}
+
+static const char *const cpu_names[] = {"user",   "nice", "system",  "idle",
+					"iowait", "irq",  "softirq", "steal"};
+
+static void put_cpus(const struct page *p)
+{
+	static const char *const shares[] = {"user", "system", "softirq", "irq", "steal", "idle"};
+
+	const struct ui_watch *w = p->w;
+
+	buf_puts(p->b, "cpu");
+	for (size_t n = 0; n < ARRAY_LEN(shares); n++)
+		buf_printf(p->b, "%8s", shares[n]);
+	buf_printf(p->b, "%11s%11s%11s%12s\n", "NET_RX/s", "packets/s", "dropped/s", "squeezed/s");
+	for (size_t i = 0; i < host_set_n(w->set); i++) {
+		const struct host_key *k = host_set_key(w->set, i);
+		double all = 0;
+		bool known;
+
+		if (k->group != HOST_CPU || strcmp(k->name, "user") != 0)
+			continue;
+		for (size_t n = 0; n < ARRAY_LEN(cpu_names); n++)
+			all += rate_of(p, HOST_CPU, k->cpu, "", cpu_names[n], &known);
+		buf_printf(p->b, "%-3d", k->cpu);
+		for (size_t n = 0; n < ARRAY_LEN(shares); n++)
+			put_share(p, k->cpu, shares[n], all);
+		put_count(p, HOST_SOFTIRQ, k->cpu, "", "NET_RX", 10);
+		put_count(p, HOST_SOFTNET, k->cpu, "", "processed", 10);
+		put_count(p, HOST_SOFTNET, k->cpu, "", "dropped", 10);
+		put_count(p, HOST_SOFTNET, k->cpu, "", "squeezed", 11);
+		buf_putc(p->b, '\n');
+	}
+	if (w->irq_time == 0)
+		buf_puts(p->b, "irq: not accounted by this kernel (CONFIG_IRQ_TIME_ACCOUNTING)\n");
+}
+
+static void put_bits(const struct page *p, const char *of, const char *name)
+{
+	char text[32];
+	bool known;
+	double v = rate_of(p, HOST_IFACE, -1, of, name, &known);
+
+	unit_format(text, sizeof(text), v * 8, UNIT_BPS, 3);
+	buf_printf(p->b, " %12s", known ? text : "-");
+}
+
+static void put_ifaces(const struct page *p)
+{
+	char safe[HOST_KEY_OF + 4];
+
+	buf_printf(p->b, "\n%-12s%13s%13s%10s%10s%9s%9s\n", "interface", "rx", "tx", "rx pkt/s",
+		   "tx pkt/s", "rx drop", "tx drop");
+	for (size_t i = 0; i < host_set_n(p->w->set); i++) {
+		const struct host_key *k = host_set_key(p->w->set, i);
+		bool known;
+
+		if (k->group != HOST_IFACE || strcmp(k->name, "rx_bytes") != 0)
+			continue;
+		if (rate_of(p, HOST_IFACE, -1, k->of, "rx_packets", &known) <= 0 &&
+		    rate_of(p, HOST_IFACE, -1, k->of, "tx_packets", &known) <= 0)
+			continue;
+		safe_str(safe, sizeof(safe), k->of, strlen(k->of));
+		buf_printf(p->b, "%-12s", safe);
+		put_bits(p, k->of, "rx_bytes");
+		put_bits(p, k->of, "tx_bytes");
+		put_count(p, HOST_IFACE, -1, k->of, "rx_packets", 9);
+		put_count(p, HOST_IFACE, -1, k->of, "tx_packets", 9);
+		put_count(p, HOST_IFACE, -1, k->of, "rx_dropped", 8);
+		put_count(p, HOST_IFACE, -1, k->of, "tx_dropped", 8);
+		buf_putc(p->b, '\n');
+	}
+}
+
+/* What the tables above have shown already. */
+static bool is_shown(const struct host_key *k)
+{
+	static const char *const iface[] = {"rx_bytes", "tx_bytes", "rx_packets", "tx_packets"};
+
+	if (k->group == HOST_CPU || k->group == HOST_SOFTNET)
+		return true;
+	for (size_t i = 0; k->group == HOST_IFACE && i < ARRAY_LEN(iface); i++) {
+		if (!strcmp(k->name, iface[i]))
+			return true;
+	}
+	return k->group == HOST_SOFTIRQ && !strcmp(k->name, "NET_RX");
+}
+
+static bool is_time(const struct host_key *k)
+{
+	return k->group == HOST_PRESSURE ||
+	       (k->group == HOST_THREAD && strcmp(k->name, "slices") != 0);
+}
+
+static void put_moved(const struct page *p, const struct host_key *k, uint64_t d)
+{
+	char of[HOST_KEY_OF * 4], name[HOST_KEY_NAME * 4], what[400], value[48], cpu[24] = "";
+
+	safe_str(of, sizeof(of), k->of, strlen(k->of));
+	safe_str(name, sizeof(name), k->name, strlen(k->name));
+	if (k->cpu >= 0)
+		snprintf(cpu, sizeof(cpu), " cpu%d", k->cpu);
+	snprintf(what, sizeof(what), "%s%s%s%s %s", host_group_names[k->group], of[0] ? " " : "",
+		 of, cpu, name);
+	if (is_time(k)) {
+		snprintf(value, sizeof(value), "%.1f %%", (double)d / p->seconds / 1e7);
+	} else {
+		unit_format(value, sizeof(value), (double)d / p->seconds, UNIT_NONE, 3);
+		snprintf(value + strlen(value), sizeof(value) - strlen(value), "/s");
+	}
+	buf_printf(p->b, "%-56s %12s\n", what, value);
+}
+
+static void put_others(const struct page *p, size_t room)
+{
+	size_t shown = 0, more = 0;
+	uint64_t d;
+
+	buf_puts(p->b, "\nwhat else moved\n");
+	for (size_t i = 0; i < host_set_n(p->w->set); i++) {
+		const struct host_key *k = host_set_key(p->w->set, i);
+
+		if (is_shown(k) || !moved(p->w, i, &d))
+			continue;
+		if (room && shown >= room) {
+			more++;
+			continue;
+		}
+		put_moved(p, k, d);
+		shown++;
+	}
+	if (more)
+		buf_printf(p->b, "and %zu more (--once shows all)\n", more);
+}
+
+static size_t lines_of(const struct buf *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->len; i++)
+		n += b->data[i] == '\n';
+	return n;
+}
+
+void ui_watch(const struct ui_watch *w, struct buf *b)
+{
+	struct page p = {.w = w, .b = b};
+	size_t from = lines_of(b), used;
+
+	p.seconds = (double)(w->to->t_ns - w->from->t_ns) * 1e-9;
+	if (p.seconds <= 0)
+		return;
+	buf_printf(b, "%s  %.3g s, own cost %.3f %% of a core\n", w->what, p.seconds,
+		   w->cost * 100);
+	put_cpus(&p);
+	put_ifaces(&p);
+	used = lines_of(b) - from + 3;
+	put_others(&p, w->rows ? (size_t)w->rows > used ? (size_t)w->rows - used : 1 : 0);
+}
+
+void ui_watch_json(const struct ui_watch *w, struct buf *b)
+{
+	struct jw j = jw_init(b);
+	double seconds = (double)(w->to->t_ns - w->from->t_ns) * 1e-9;
+	uint64_t d;
+
+	if (seconds <= 0)
+		return;
+	jw_obj(&j, NULL);
+	jw_str(&j, "type", "counters");
+	jw_i64(&j, "schema", MODEL_SCHEMA);
+	jw_str(&j, "of", w->what);
+	jw_f64(&j, "seconds", seconds);
+	jw_f64(&j, "own_cost", w->cost);
+	jw_str(&j, "irq_time",
+	       w->irq_time == 0   ? "not accounted"
+	       : w->irq_time == 1 ? "accounted"
+				  : NULL);
+	jw_arr(&j, "moved");
+	for (size_t i = 0; i < host_set_n(w->set); i++) {
+		const struct host_key *k = host_set_key(w->set, i);
+
+		if (!moved(w, i, &d) ||
+		    (k->group == HOST_CPU && w->irq_time == 0 && !strcmp(k->name, "irq")))
+			continue;
+		jw_obj(&j, NULL);
+		jw_str(&j, "group", host_group_names[k->group]);
+		if (k->of[0])
+			jw_str(&j, "of", k->of);
+		if (k->cpu >= 0)
+			jw_i64(&j, "cpu", k->cpu);
+		jw_str(&j, "name", k->name);
+		jw_u64(&j, "delta", d);
+		jw_f64(&j, "rate",
+		       (double)d / seconds * (is_time(k) || k->group == HOST_CPU ? 1e-9 : 1));
+		jw_end_obj(&j);
+	}
+	jw_end_arr(&j);
+	jw_end_obj(&j);
+	buf_putc(b, '\n');
+}

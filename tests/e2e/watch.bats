@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# weir watch: of a lab with traffic, as a user, and over an ssh that is a script.
+
+load helpers
+
+setup()
+{
+	need_lab
+}
+
+# An ssh that runs the command here; what else it was told is in ssh.args.
+fake_ssh()
+{
+	mkdir -p bin
+	printf '%s\n' '#!/bin/sh' 'printf "%s\n" "$@" >ssh.args' 'for last; do :; done' \
+		"${1:-exec sh -c \"\$last\"}" >bin/ssh
+	chmod +x bin/ssh
+	PATH=$PWD/bin:$PATH
+}
+
+live()
+{
+	local user=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all
+		--bounding-set=-all)
+	spawn load "$WEIR" tcp "$WEIR_LAB_PEER" -t 3 -q --no-store -b 100M
+	"$WEIR" watch --json-stream -i 100ms -n 3 >lines
+	is 'intervals' "$(wc -l <lines)" 3
+	jq -s . lines >run.json
+	holds 'traffic is seen' 'any(.[].moved[]; .group == "iface" and .of == "eth0" and .name == "tx_bytes" and
+		.rate > 1e6) and any(.[].moved[]; .group == "snmp" and .of == "Tcp" and .name == "OutSegs")'
+	holds 'per processor' 'any(.[].moved[]; .group == "softnet" and .cpu >= 0 and .name == "processed")'
+	holds 'only what moved; each once' 'all(.[]; all(.moved[]; .delta > 0) and .own_cost > 0 and
+		(.moved | map([.group, .of, .cpu, .name]) | length == (unique | length)))'
+	"$WEIR" watch --once -i 100ms --interface eth0 >out
+	has out 'what else moved' 'eth0' 'own cost'
+	if [ "$(id -u)" = 0 ]; then
+		"${user[@]}" "$WEIR" watch --once -i 100ms >out
+		has out 'what else moved' 'snmp Tcp OutSegs'
+	fi
+}
+@test "live counters of a lab, as JSON, as a page, as a user" {
+	lab live
+}
+
+elsewhere()
+{
+	fake_ssh
+	"$WEIR" watch --observe root@gate --json-stream -i 100ms -n 2 >lines
+	jq -s . lines >run.json
+	holds 'the other host' 'length == 2 and all(.[]; .of == "root@gate" and .irq_time == null) and
+		any(.[].moved[]; .group == "cpu") and any(.[].moved[]; .group == "kernel")'
+	has ssh.args -oBatchMode=yes root@gate /proc/net/softnet_stat
+	! grep -q interrupts ssh.args || fail 'interrupts were not asked for'
+	! "$WEIR" watch --observe -oProxyCommand=x --once 2>err || fail 'an option for ssh'
+	! "$WEIR" watch --observe 'a;b' --once 2>err || fail 'a command for a shell'
+	has err '--observe'
+	fake_ssh 'echo refused >&2; exit 255'
+	! "$WEIR" watch --observe gate --once 2>err || fail 'ssh failed'
+	has err 'ssh ended' 'ssh gate true'
+	fake_ssh 'exec cat /dev/zero'
+	"$WEIR" watch --observe gate --once -i 100ms >out
+	fake_ssh 'exec yes'
+	! "$WEIR" watch --observe gate --once 2>err || fail 'without an end'
+	has err 'too much came'
+}
+@test "--observe: another host by ssh, and what it must not be" {
+	lab --no-serve elsewhere
+}
