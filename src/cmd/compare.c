@@ -44,7 +44,7 @@ static const struct opt compare_opts[] = {
 	{.name = "split", .type = OPT_FLAG, .offset = F(split), .help = "one SIDE, a text with two configurations: A and B are found in it by their headings"},
 	{.name = "order", .type = OPT_STR, .offset = F(order), .metavar = "ABBA…", .help = "the order in which the runs were made"},
 	{.name = "metric", .type = OPT_LIST, .offset = F(metrics), .metavar = "METRIC", .help = "compare this, such as goodput:down or tcp.rtt:p99 (repeatable)"},
-	{.name = "primary", .type = OPT_STR, .offset = F(primary), .metavar = "METRIC", .help = "the metric that counts; the others are corrected for their number"},
+	{.name = "primary", .type = OPT_STR, .offset = F(primary), .metavar = "METRIC", .help = "the metric that counts (default: goodput); the others are corrected for their number"},
 	{.name = "margin", .type = OPT_FUNC, .offset = F(margin), .metavar = "PERCENT", .help = "a difference that does not matter", .func = compare_percent, .fallback = "2%"},
 	{.name = "noise-floor", .type = OPT_FUNC, .offset = F(floor), .metavar = "PERCENT", .help = "what this testbed shows where nothing changed", .func = compare_percent},
 	{.name = "across-sessions", .type = OPT_FLAG, .offset = F(floor_sessions), .help = "with --noise-floor: it was taken between sessions (boots, reconnects)"},

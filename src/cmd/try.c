@@ -50,7 +50,7 @@ const struct opt try_run_opts[] = {
 	{.name = "max-time", .type = OPT_TIME, .offset = F(max_ns), .metavar = "TIME", .help = "begin no pair that would end later", .max = 30 * 86400 * NSEC_PER_SEC},
 	{.name = "seed", .type = OPT_COUNT, .offset = F(seed), .metavar = "N", .help = "of the random order; 0 = a new one", .fallback = "0"},
 	{.name = "resume", .type = OPT_STR, .offset = F(resume), .flags = OPT_OPTARG, .metavar = "ID", .help = "go on with what was cut short, or with that one; commands and kernel settings must be told again"},
-	{.name = "primary", .type = OPT_STR, .offset = F(judge.primary), .metavar = "METRIC", .help = "the metric that counts, such as tcp.rtt_loaded:p50"},
+	{.name = "primary", .type = OPT_STR, .offset = F(judge.primary), .metavar = "METRIC", .help = "the metric that counts, such as tcp.rtt_loaded:p50 (default: goodput)"},
 	{.name = "metric", .type = OPT_LIST, .offset = F(judge.metrics), .metavar = "METRIC", .help = "judge this too (repeatable; default: the usual ones)"},
 	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(judge.json), .help = "the verdict as one JSON document"},
 };

@@ -365,14 +365,15 @@ static int permute_runs(struct model_effect *f, const struct model_side *a,
 	return rc;
 }
 
-/* A printed figure is only known to its last digit: a spread cannot be less than that. */
+/* A printed figure is only known to its last digit: a spread cannot be less than that. Nothing at all
+ * on both sides is not rounded. */
 static void widen(struct model_effect *f, double resolution)
 {
 	double a = resolution / exp(model_stats(f->a, f->na).mean);
 	double b = resolution / exp(model_stats(f->b, f->nb).mean);
 	double run = sqrt((a * a + b * b) / 24), se = run * sqrt(f->per_unit);
 
-	if (f->t.df > 0 && f->t.se < se) {
+	if (f->t.df > 0 && f->t.se < se && !(f->zero[0] && f->zero[1])) {
 		f->t.se = se;
 		f->noise = run;
 	}

@@ -199,7 +199,7 @@ static uint64_t of_the_effect(struct model_judgement *j, const struct model_effe
 	else
 		j->outliers = model_outliers(f->a, f->na, NULL) + model_outliers(f->b, f->nb, NULL);
 	found |= j->outliers ? MODEL_R(REASON_OUTLIER) : 0;
-	found |= f->shift > 0 ? MODEL_R(REASON_ZEROS) : 0;
+	found |= f->shift > 0 && !(f->zero[0] && f->zero[1]) ? MODEL_R(REASON_ZEROS) : 0;
 	found |= f->left_out ? MODEL_R(REASON_UNBLOCKED) : 0;
 	found |= f->one_session ? MODEL_R(REASON_SESSIONS) : 0;
 	if (constant(f->a, f->na) || constant(f->b, f->nb))

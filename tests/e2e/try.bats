@@ -470,6 +470,8 @@ calibrated_by_hand()
 	[ "$status" -eq 0 ]
 	[[ $output == *"To find an effect of 1 %: 66 pairs (132 runs, 22 min)"* ]]
 	[[ $output == *"within 2 %: 20 pairs"* ]]
+	run "$WEIR" plan --detect 5% --cv 2% --noise-floor 1.9%
+	[[ $output == *"within 2 %: no number of runs does it, the noise floor is too wide"* ]]
 	run "$WEIR" plan --detect 1%
 	[ "$status" -eq 2 ]
 }

@@ -21,6 +21,7 @@ enum trouble {
 	WARM_UP,  /* ten noises at first, gone after a few runs */
 	AR,       /* AR(0.9): a machine that has moods */
 	STALLS,   /* one run in twenty loses a third */
+	PAUSES,   /* one run in twenty loses a twentieth */
 	SESSIONS, /* each arm of an experiment has an offset: the switch itself does something */
 };
 struct world {
@@ -30,19 +31,13 @@ struct world {
 	size_t pairs;
 };
 static const struct world worlds[] = {
-	{"0.5 %", QUIET, 0.005, PAIRS},
-	{"2 %", QUIET, 0.02, PAIRS},
-	{"5 %", QUIET, 0.05, PAIRS},
-	{"20 %", QUIET, 0.2, PAIRS},
-	{"linear drift", LINEAR, 0.02, PAIRS},
-	{"warm-up drift", WARM_UP, 0.02, PAIRS},
-	{"AR(0.9)", AR, 0.02, PAIRS},
-	{"stalls", STALLS, 0.02, PAIRS},
-	{"sessions", SESSIONS, 0.01, PAIRS},
-	{"2 %, quick", QUIET, 0.02, 6},
-	{"20 %, quick", QUIET, 0.2, 6},
-	{"drift, quick", LINEAR, 0.02, 6},
-	{"sessions, quick", SESSIONS, 0.01, 6},
+	{"0.5 %", QUIET, 0.005, PAIRS},        {"2 %", QUIET, 0.02, PAIRS},
+	{"5 %", QUIET, 0.05, PAIRS},           {"20 %", QUIET, 0.2, PAIRS},
+	{"linear drift", LINEAR, 0.02, PAIRS}, {"warm-up drift", WARM_UP, 0.02, PAIRS},
+	{"AR(0.9)", AR, 0.02, PAIRS},          {"stalls", STALLS, 0.02, PAIRS},
+	{"pauses", PAUSES, 0.02, PAIRS},       {"sessions", SESSIONS, 0.01, PAIRS},
+	{"2 %, quick", QUIET, 0.02, 6},        {"20 %, quick", QUIET, 0.2, 6},
+	{"drift, quick", LINEAR, 0.02, 6},     {"sessions, quick", SESSIONS, 0.01, 6},
 };
 
 static double noise_of(const struct world *w, struct model_rng *r, size_t place, double *mood)
@@ -59,6 +54,8 @@ static double noise_of(const struct world *w, struct model_rng *r, size_t place,
 		return w->sd * *mood;
 	case STALLS:
 		return w->sd * z + (model_rng_below(r, 20) == 0 ? log(2.0 / 3) : 0);
+	case PAUSES:
+		return w->sd * z + (model_rng_below(r, 20) == 0 ? log(0.95) : 0);
 	default:
 		return w->sd * z;
 	}
@@ -123,8 +120,8 @@ static double errors(double p, int n)
 /* ---- false alarms and coverage ---- */
 
 /*
- * Student's interval covers in 98.4 % here, and not in 95 +- 1.4 %. It errs on the safe side, and it is
- * left so on purpose:
+ * Student's interval covers in 98.4 % here, and not in 95 +- 1.4 % as it does with pauses of a twentieth
+ * (half a second in ten), which are like noise. It errs on the safe side, and it is left so on purpose:
  * - Noise is 2 %, and a stalled run is 20 of these away. One or two such runs in an experiment make s_d
  *   what it is, and nearly all of D: |D|/SE of one far pair among K is about 1, whatever its size, so
  *   that t cannot reach its quantile. No quantile mends this: it is narrower only if the far runs are
@@ -134,7 +131,7 @@ static double errors(double p, int n)
  *   refuse): flips are exact in any world of coin-tossed pairs, which is counted here. But then the
  *   interval would leave out 0 where the t-test, whose p is the only one that Holm can adjust with few
  *   pairs, says nothing, and 6 pairs would have 96.9 %, the least that 2/64 allows. The rule needs both
- *   witnesses; the wider of them is what is printed.
+ *   witnesses, and prints the interval of the t-test.
  * - It costs power, which the printed detectable effect contains (SE is as wide), and no false alarm
  *   (1.5 %). Runs in which over 5 % of the intervals have no byte get no verdict at all.
  */
@@ -451,7 +448,8 @@ static size_t read_bank(double *x)
  * minutes); at most 5 % may be called different. Of 400,000 such experiments 4.8 % were, so that a
  * thousand of them are over 50 in about four tries of ten, whatever the rule is worth: the seed
  * would decide. 20,000 are counted instead, against 5 % with 2.6 standard errors of the count
- * (5.4 %): a rule of 4.8 % passes with any seed, one of 5.8 % with none.
+ * (5.4 %): a rule of 4.8 % passes with any seed, one of 5.8 % with none. The first thousand of them are
+ * within 50 as well, with the seed that came next in this file.
  */
 static void test_bank(void **state)
 {
@@ -461,7 +459,7 @@ static void test_bank(void **state)
 	int64_t at[2][PAIRS];
 	size_t runs = read_bank(bank);
 	struct model_rng r;
-	int alarms = 0;
+	int alarms = 0, thousand = 0;
 	assert_true(runs >= 4 * PAIRS);
 	model_rng_seed(&r, 24, 1);
 	for (int i = 0; i < n; i++) {
@@ -479,10 +477,12 @@ static void test_bank(void **state)
 			    &(struct model_side){.x = x[1], .n = PAIRS, .order = at[1]}, &j);
 		assert_int_equal(j.design, DESIGN_BLOCKED);
 		alarms += is_different(&j);
+		thousand = i < 1000 ? alarms : thousand;
 	}
 	if (getenv("WEIR_ERRS_PRINT"))
-		print_message("%zu real runs: %.1f %% of %d experiments\n", runs,
-			      100.0 * alarms / n, n);
+		print_message("%zu real runs: %d of 1000 experiments, %.1f %% of %d\n", runs,
+			      thousand, 100.0 * alarms / n, n);
+	assert_true(thousand <= 50);
 	assert_true(alarms <= n * (0.05 + errors(0.05, n)));
 }
 

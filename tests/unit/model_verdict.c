@@ -442,8 +442,9 @@ static void test_degenerate(void **state)
 	make(&e, 12, 0, 0, 0);
 	for (size_t i = 0; i < e.n; i++)
 		e.a[i] = e.b[i] = 0;
-	j = judge(&e, &(struct model_judge_cfg){0});
+	j = judge(&e, &(struct model_judge_cfg){.resolution = 1});
 	assert_int_equal(j.outcome, VERDICT_EQUIVALENT);
+	assert_false(has(&j, REASON_ZEROS) || has(&j, REASON_ALL_ZERO));
 	make(&e, 12, 0, 0.1, 0);
 	for (size_t i = 0; i < e.n; i++)
 		e.b[i] = 0;
