@@ -432,6 +432,9 @@ static int take_record(struct session *s, const struct model_run *r, struct weir
 
 	if (!r->exp.factors || !r->exp.plan)
 		return bad_plan(e);
+	if (s->o->seed && s->o->seed != (uint64_t)r->exp.seed)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment's seed is %lld",
+			       (long long)r->exp.seed);
 	s->resumed = true;
 	s->design.seed = (uint64_t)r->exp.seed;
 	buf_puts(&s->plan, r->exp.plan);

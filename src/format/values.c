@@ -131,7 +131,8 @@ struct measure {
 	char word[sizeof(((struct format_numbers *)0)->word)];
 };
 
-/* A word that is a rate of something is a unit, of whatever; any other is another column. */
+/* A word that is a rate of something is a unit, of whatever; any other is another column, and so is a
+ * single letter: A and B are the names of sides. */
 static struct measure measure_of(const struct field *f)
 {
 	const struct {
@@ -146,6 +147,8 @@ static struct measure measure_of(const struct field *f)
 	};
 	struct measure m = {.scale = 1};
 
+	if (f->n == 1 && *f->s != 's' && *f->s != '%')
+		return m;
 	for (size_t i = 0; f->n && i < ARRAY_LEN(known); i++) {
 		if (!isnan(known[i].scale))
 			return (struct measure){.unit = known[i].unit, .scale = known[i].scale};

@@ -180,6 +180,7 @@ static void numbers_are_read(void **state)
 		{"a 5 ms\nb 700 us\n", 2, 2, 5e-3, 700e-6, 1e-6, UNIT_SECOND},
 		{"5 %\n", 1, 1, 0.05, 0.05, 0.01, UNIT_RATIO},
 		{"12 req/s\n14 req/s\n", 1, 2, 12, 14, 1, UNIT_NONE},
+		{"12 B\n14 B\n", 1, 2, 12, 14, 1, UNIT_NONE},
 		{"12 cubic\n14 bbr\n", 1, 2, 12, 14, 1, UNIT_NONE},
 	};
 	struct weir_err e = {0};

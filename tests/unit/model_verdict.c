@@ -219,8 +219,11 @@ static void test_few(void **state)
 }
 
 /* ABBA four times: the labels can lie in 6^4 ways, which is surprising enough, and an effect of the
- * detectable size is finite. All ways are counted: python, over itertools.product of the
- * combinations of each block. */
+ * detectable size is finite. All ways are counted. Python, with v = [[log(x), …], …] of the blocks, the
+ * first half of each being A's, and I = itertools:
+ * per = [[2 * sum(c) - sum(b) for c in I.combinations(b, 2)] for b in v]
+ * seen = abs(sum(sum(b[2:]) - sum(b[:2]) for b in v))
+ * sum(abs(sum(t)) >= seen * (1 - 1e-9) for t in I.product(*per)) = 260 */
 static void test_blocks_of_several(void **state)
 {
 	(void)state;
