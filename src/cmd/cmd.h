@@ -93,6 +93,16 @@ int cmd_read_file(const char *path, int (*on_found)(void *arg, const struct form
 		  int (*on_skipped)(void *arg, const struct format_skip *s), void *arg,
 		  struct format_read_sum *sum, struct weir_err *e);
 
+/* ---- weir wifi DEV (wifi_dev.c) ---- */
+
+struct cmd_wifi_dev {
+	const char *dev, *station; /* station: its address, or NULL = all */
+	const char *root;          /* what stands before /sys; "" = this machine */
+	int64_t watch_ns;          /* again after so long; 0 = once */
+	bool json;
+};
+int cmd_wifi_dev(const struct cmd_wifi_dev *c, struct weir_err *e);
+
 /* ---- the store's place (db.c) ---- */
 struct cmd_db_cfg {
 	char *db;

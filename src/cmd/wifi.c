@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * weir wifi rates: the rates of a standard, computed, and a goodput's share of them. weir wifi FILE:
- * the rate tables and stations of a text, with what stands out.
+ * the rate tables and stations of a text, with what stands out. weir wifi DEV is in wifi_dev.c.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 
@@ -17,6 +18,8 @@ struct wifi_cfg {
 	int std, gi;
 	int64_t width, streams;
 	uint64_t goodput;
+	char *root;
+	int64_t watch;
 	bool json, csv;
 };
 
@@ -26,12 +29,14 @@ static const char *const gis[] = {"all", "0.4", "0.8", "1.6", "3.2", NULL};
 static const int gi_ns[] = {0, 400, 800, 1600, 3200};
 /* clang-format off */
 static const struct opt wifi_opts[] = {
-	{.name = "what", .type = OPT_LIST, .offset = F(what), .flags = OPT_POSITIONAL | OPT_FILE, .metavar = "rates|FILE", .help = "rates: the table of a standard; else text with rate tables, - is standard input"},
+	{.name = "what", .type = OPT_LIST, .offset = F(what), .flags = OPT_POSITIONAL | OPT_FILE, .metavar = "rates|FILE|DEV", .help = "rates: the table of a standard; text with rate tables, - is standard input; or a device and a station of it"},
 	{.name = "std", .type = OPT_ENUM, .offset = F(std), .metavar = "STD", .help = "the standard", .choices = stds, .fallback = "ax"},
 	{.name = "width", .type = OPT_INT, .offset = F(width), .metavar = "MHZ", .help = "only this channel width", .max = 320},
 	{.name = "gi", .type = OPT_ENUM, .offset = F(gi), .metavar = "US", .help = "only this guard interval, in microseconds", .choices = gis, .fallback = "all"},
 	{.name = "streams", .type = OPT_INT, .offset = F(streams), .metavar = "N", .help = "spatial streams", .min = 1, .max = 8, .fallback = "1"},
 	{.name = "goodput", .type = OPT_RATE, .offset = F(goodput), .metavar = "RATE", .help = "show this measured goodput's share of each rate"},
+	{.name = "watch", .letter = 'w', .type = OPT_TIME, .offset = F(watch), .metavar = "TIME", .help = "read the device again each TIME", .min = 100 * NSEC_PER_MSEC, .max = 3600 * NSEC_PER_SEC},
+	{.name = "root", .type = OPT_STR, .offset = F(root), .flags = OPT_FILE, .metavar = "DIR", .help = "read DIR/sys/kernel/debug, and nl80211 messages of DIR/nl80211, instead of this machine's"},
 	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(json), .help = "one JSON document"},
 	{.name = "csv", .type = OPT_FLAG, .offset = F(csv), .help = "one rate a line"},
 };
@@ -233,16 +238,37 @@ static int file(const struct wifi_cfg *c, const char *path, struct weir_err *e)
 	return rc;
 }
 
+/* What no file has as its name, but an interface. */
+static bool is_device(const struct wifi_cfg *c)
+{
+	const char *name = c->what.n ? c->what.v[0] : "-";
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%.40s", name);
+	return c->what.n && (c->root || (!strchr(name, '/') && access(name, F_OK) != 0 &&
+					 access(path, F_OK) == 0));
+}
+
 static int run(void *cfg)
 {
 	const struct wifi_cfg *c = cfg;
 	struct weir_err e = {0};
 	int rc = 0;
+	bool dev = is_device(c);
 
 	if (c->json && c->csv)
 		rc = err_set(&e, WEIR_USAGE, EINVAL, "--json and --csv: one of them");
 	else if (!c->what.n)
-		rc = err_set(&e, WEIR_USAGE, EINVAL, "what? `rates`, or a file");
+		rc = err_set(&e, WEIR_USAGE, EINVAL, "what? `rates`, a file or a device");
+	else if (!dev && (c->root || c->watch))
+		rc = err_set(&e, WEIR_USAGE, EINVAL, "--root and --watch are of a device");
+	else if (dev && (c->what.n > 2 || c->csv))
+		rc = err_set(&e, WEIR_USAGE, EINVAL, "a device and one station, and no --csv");
+	else if (dev)
+		rc = cmd_wifi_dev(&(struct cmd_wifi_dev){c->what.v[0],
+							 c->what.n > 1 ? c->what.v[1] : NULL,
+							 c->root ? c->root : "", c->watch, c->json},
+				  &e);
 	else if (!strcmp(c->what.v[0], "rates"))
 		rc = rates(c, &e);
 	else
@@ -253,8 +279,8 @@ static int run(void *cfg)
 
 const struct cmd cmd_wifi = {
 	.name = "wifi",
-	.summary = "the rates of Wi-Fi: of a standard, or of a rate table",
-	.usage = "rates | FILE…",
+	.summary = "the rates of Wi-Fi: of a standard, of a rate table, of a device",
+	.usage = "rates | FILE… | DEV [STATION]",
 	.opts = wifi_opts,
 	.n_opts = ARRAY_LEN(wifi_opts),
 	.cfg_size = sizeof(struct wifi_cfg),

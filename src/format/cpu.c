@@ -28,8 +28,10 @@ static const struct {
 
 const char *cpu_metric(const struct lex *l, size_t i)
 {
+	char c = i < l->n ? *lex_text(l, i) : '\0';
+
 	for (size_t k = 0; k < ARRAY_LEN(words); k++)
-		if (lex_is(l, i, words[k].word))
+		if (*words[k].word == c && lex_is(l, i, words[k].word))
 			return words[k].metric;
 	return NULL;
 }
@@ -188,4 +190,4 @@ static bool sniff(const struct lex *l, size_t i)
 	return used && cpu_metric(l, unit);
 }
 
-const struct reader reader_top = {"top", "%cCt", sniff, parse};
+const struct reader reader_top = {"top", "% C cp to", sniff, parse};

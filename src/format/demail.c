@@ -376,12 +376,15 @@ static size_t log_prefix(const char *s, size_t n, size_t i)
 	static const char *const iso[] = {"9999-99-99T99:99:99", "9999-99-99 99:99:99"};
 	size_t k, from = i;
 
-	k = shape(s, n, i, "aaa_99 99:99:99 ");
-	if (!k)
-		k = shape(s, n, i, "aaa_9 99:99:99 ");
-	if (k)
-		return k + log_name(s, n, i + k);
-	for (size_t f = 0; f < ARRAY_LEN(iso); f++) {
+	if (i + 5 > n)
+		return 0;
+	if ((s[i] | 32) >= 'a') { /* a month */
+		k = s[i + 3] == ' ' ? shape(s, n, i, "aaa_99 99:99:99 ") : 0;
+		if (!k && s[i + 3] == ' ')
+			k = shape(s, n, i, "aaa_9 99:99:99 ");
+		return k ? k + log_name(s, n, i + k) : 0;
+	}
+	for (size_t f = 0; s[i + 4] == '-' && f < ARRAY_LEN(iso); f++) {
 		k = shape(s, n, i, iso[f]);
 		if (!k)
 			continue;

@@ -57,7 +57,7 @@ static size_t counter(const struct lex *l, size_t i, size_t *colon)
 
 static const char *unique(struct format_found *f, const char *text)
 {
-	const char *n = found_name(f, "ext.ethtool.%s", text);
+	const char *n = found_join(f, "ext.ethtool.", text, "");
 	int same = 1;
 
 	for (size_t i = f->n_fig > SAME ? f->n_fig - SAME : 0; i < f->n_fig; i++)

@@ -119,12 +119,12 @@ static size_t row(const struct summary *s, size_t from, size_t i)
 	if (!lex_num(l, at) || l->tok[at].decimals)
 		return 0;
 	slug(lex_text(l, from), l->tok[i].off - l->tok[from].off, name);
-	metric = found_name(s->f, "ext.flent.%s", name);
+	metric = found_join(s->f, "ext.flent.", name, "");
 	for (size_t k = 0; k < s->n; k++)
 		if (!isnan(v[k]))
 			found_ext(s->f, metric, unit, s->stat[k], DIMS_NONE, v[k] * scale,
 				  found_resolution(&l->tok[tok[k]], scale));
-	found_ext(s->f, found_name(s->f, "ext.flent.%s.points", name), UNIT_NONE, STAT_VALUE,
+	found_ext(s->f, found_join(s->f, "ext.flent.", name, ".points"), UNIT_NONE, STAT_VALUE,
 		  DIMS_NONE, l->tok[at].num, 1);
 	judge(s->f, name, v, s);
 	return at + 1;
@@ -155,7 +155,7 @@ static bool sniff(const struct lex *l, size_t i)
 	return head(l, i, stat, &n);
 }
 
-const struct reader reader_flent = {"flent", "am", sniff, parse};
+const struct reader reader_flent = {"flent", "av me", sniff, parse};
 
 /* ---- the data file ---- */
 

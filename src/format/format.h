@@ -178,6 +178,24 @@ struct format_gunzip *format_gunzip_new(int64_t (*pull)(void *arg, char *dst, si
 int64_t format_gunzip_pull(void *arg, char *dst, size_t cap);
 void format_gunzip_free(struct format_gunzip *g);
 
+/* What a driver tells of a peer, for the rules of advice; NaN or 0 = not known. */
+struct format_wifi {
+	const char *
+		gen; /* of the rate that it sends with: "HT", "VHT", "HE", "EHT", "" = none of them */
+	double tx_bps, retry_share;
+	int channel_mhz, rate_mhz;
+	double chain_dbm[8];
+	size_t n_chains;
+};
+void format_wifi_advise(const struct format_wifi *w, struct buf *b); /* a line each */
+bool format_wifi_by_firmware(const char *gen); /* minstrel does not choose such rates */
+/* Where drivers tell of such rates in debugfs, beneath the phy or the station; NULL past the end. */
+struct format_wifi_source {
+	const char *file;
+	bool of_station;
+	const char *what;
+};
+const struct format_wifi_source *format_wifi_source(size_t i);
 /* A report of Wi-Fi as a table with advice; false when it is of something else. */
 bool format_found_wifi(const struct format_found *f, const struct format_opts *o, struct buf *b);
 

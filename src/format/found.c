@@ -4,7 +4,6 @@
  * run, a run of its own, JSON or lines. So it is kept as plain figures, rows and warnings until it
  * is whole.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,14 @@
 
 #define FIGS_MAX (1u << 20)
 #define ROWS_MAX (1u << 21)
+
+/* Names live as long as their report, so they share blocks. */
+struct found_names {
+	struct found_names *next;
+	size_t used;
+	char text[4000];
+};
+#define NAME_MAX_LEN 96
 
 void found_init(struct format_found *f, const char *kind)
 {
@@ -25,9 +32,12 @@ void found_fini(struct format_found *f)
 {
 	for (size_t i = 0; i < f->n_warn; i++)
 		free(f->warn[i].text);
-	for (size_t i = 0; i < f->n_name; i++)
-		free(f->name[i]);
-	free(f->name);
+	while (f->names) {
+		struct found_names *next = f->names->next;
+
+		free(f->names);
+		f->names = next;
+	}
 	free(f->warn);
 	free(f->fig);
 	free(f->row);
@@ -147,25 +157,60 @@ void found_warn(struct format_found *f, enum model_warn_code code, const char *f
 	f->failed = f->failed || !w->text;
 }
 
+/* Room for a name of n bytes; NULL and failed when there is none. */
+static char *name_room(struct format_found *f, size_t n)
+{
+	struct found_names *b = f->names;
+
+	if (!b || b->used + n > sizeof(b->text)) {
+		b = malloc(sizeof(*b));
+		if (!b) {
+			f->failed = true;
+			return NULL;
+		}
+		b->next = f->names;
+		b->used = 0;
+		f->names = b;
+	}
+	b->used += n;
+	return b->text + b->used - n;
+}
+
+static bool name_char(char c)
+{
+	return (uint8_t)((c | 32) - 'a') < 26 || (uint8_t)(c - '0') < 10 || c == '.';
+}
+
+const char *found_join(struct format_found *f, const char *a, const char *b, const char *c)
+{
+	const char *const parts[] = {a, b, c};
+	size_t n = 0, len[3];
+	char *dst;
+
+	for (size_t i = 0; i < 3; n += len[i++])
+		len[i] = strnlen(parts[i], NAME_MAX_LEN - 1 - n);
+	dst = name_room(f, n + 1);
+	if (!dst)
+		return "ext.unknown";
+	n = 0;
+	for (size_t i = 0; i < 3; n += len[i++])
+		memcpy(dst + n, parts[i], len[i]);
+	for (size_t i = 0; i < n; i++)
+		if (!name_char(dst[i]))
+			dst[i] = '_';
+	dst[n] = '\0';
+	return dst;
+}
+
 const char *found_name(struct format_found *f, const char *fmt, ...)
 {
-	char **slot, text[96];
+	char text[NAME_MAX_LEN];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++)
-		if (!strchr("._", *p) && !isalnum((unsigned char)*p))
-			*p = '_';
-	slot = grow(f, &f->name, &f->n_name, &f->cap_name, sizeof(*slot), FIGS_MAX);
-	if (slot)
-		*slot = strdup(text);
-	if (!slot || !*slot) {
-		f->failed = true;
-		return "ext.unknown";
-	}
-	return *slot;
+	return found_join(f, text, "", "");
 }
 
 bool found_warned(const struct format_found *f, enum model_warn_code code)

@@ -38,7 +38,8 @@ struct iperf_flow {
 	char role;
 	struct iperf_side side[3];
 };
-#define IPERF_CONNS 256
+#define IPERF_CONNS       256
+#define IPERF_PHRASE_KEYS 32
 struct iperf_acc {
 	int gen; /* 2 or 3 */
 	struct iperf_row *row;
@@ -59,6 +60,8 @@ struct iperf_acc {
 	bool next_remote;     /* it is the other end's report */
 	bool no_view;         /* which end wrote a row is not known */
 	bool failed, cut;
+	/* Which phrases may begin with a number, with a character: a bit each. */
+	uint64_t phrase_num, phrase[IPERF_PHRASE_KEYS];
 	/* The first n_conn and n_flow of these. */
 	struct iperf_conn conn[IPERF_CONNS];
 	struct iperf_flow flow[IPERF_CONNS];

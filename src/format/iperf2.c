@@ -12,4 +12,4 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	return iperf_csv_sniff(l, i) ? iperf_csv(l, i, f) : iperf_text(l, i, f, 2);
 }
 
-const struct reader reader_iperf2 = {"iperf2", "[CSimU0123456789", sniff, parse};
+const struct reader reader_iperf2 = {"iperf2", "[ Cl Se ip mo 0 1 2 3 4 5 6 7 8 9", sniff, parse};

@@ -12,4 +12,4 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	return iperf_text(l, i, f, 3);
 }
 
-const struct reader reader_iperf3 = {"iperf3", "[ACSRi", sniff, parse};
+const struct reader reader_iperf3 = {"iperf3", "[ Ac Co Se Re ip", sniff, parse};

@@ -367,7 +367,7 @@ static void judge_series(struct make *m, const struct span *s)
 				   : "");
 	if (s->odd)
 		found_warn(m->f, WARN_STUB, "the last one");
-	if (s->n < 8 || s->n > 10000)
+	if (s->n < 8)
 		return;
 	c = model_pettitt(s->rate, s->n, 0.05);
 	a = mean(s->rate, c.at);

@@ -84,19 +84,35 @@ static const struct phrase {
 	{"- - - -", 0, NOTHING},
 };
 
-/* A phrase that begins with this token; NULL when there is none. */
-static const struct phrase *phrase(const struct lex *l, size_t i, int gen, double *cap, size_t *end)
+/* Which phrases a token may begin is learned once a report: a bit each, by its first character. */
+#define PHRASE_KEY(c) ((uint8_t)(c) % IPERF_PHRASE_KEYS)
+
+static void learn_phrases(struct iperf_acc *a)
 {
-	char c = *lex_text(l, i);
-
+	_Static_assert(ARRAY_LEN(phrases) <= 64, "a bit each");
 	for (size_t k = 0; k < ARRAY_LEN(phrases); k++) {
-		const struct phrase *p = &phrases[k];
+		const char *s = phrases[k].pattern;
+		uint64_t bit = UINT64_C(1) << k;
 
-		char first = *p->pattern;
-
-		if ((p->gen && p->gen != gen) ||
-		    (first != c && first != '#' && first != '^' && first != '\\'))
+		if (phrases[k].gen && phrases[k].gen != a->gen)
 			continue;
+		if (*s == '#')
+			a->phrase_num |= bit;
+		else
+			a->phrase[PHRASE_KEY(s[*s == '\\' ? 1 : *s == '^' ? 2 : 0])] |= bit;
+	}
+}
+
+/* A phrase that begins with this token; NULL when there is none. */
+static const struct phrase *phrase(const struct lex *l, size_t i, const struct iperf_acc *a,
+				   double *cap, size_t *end)
+{
+	uint64_t mask =
+		l->tok[i].type == LEX_NUM ? a->phrase_num : a->phrase[PHRASE_KEY(*lex_text(l, i))];
+
+	for (; mask; mask &= mask - 1) {
+		const struct phrase *p = &phrases[__builtin_ctzll(mask)];
+
 		*end = match(l, i, p->pattern, cap);
 		if (*end)
 			return p;
@@ -432,7 +448,7 @@ static size_t item(const struct lex *l, size_t i, size_t known, struct iperf_acc
 		iperf_add_row(a, &r);
 		return e;
 	}
-	p = phrase(l, i, a->gen, c, &e);
+	p = phrase(l, i, a, c, &e);
 	if (starts_anew(l, i, a, p))
 		return SIZE_MAX;
 	if (p) {
@@ -455,6 +471,7 @@ void iperf_acc_init(struct iperf_acc *a, int gen)
 	a->rate_told = a->streams = a->sent = UNSET;
 	a->cpu_local = a->cpu_remote = a->connect_s = a->window = a->window_asked = UNSET;
 	a->next_id = IPERF_NONE;
+	learn_phrases(a);
 }
 
 size_t iperf_text(const struct lex *l, size_t i, struct format_found *f, int gen)

@@ -128,7 +128,7 @@ static bool sniff(const struct lex *l, size_t i)
 	       match(l, i, "framesize | #", c);
 }
 
-const struct reader reader_ipgen = {"ipgen", "rf", sniff, parse};
+const struct reader reader_ipgen = {"ipgen", "rf fr", sniff, parse};
 
 /* ---- the log ---- */
 

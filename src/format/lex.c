@@ -153,17 +153,3 @@ void lex_fini(struct lex *l)
 	free(l->tok);
 	*l = (struct lex){0};
 }
-
-bool lex_is(const struct lex *l, size_t i, const char *word)
-{
-	size_t n = strlen(word);
-
-	return i < l->n && l->tok[i].len == n && !memcmp(lex_text(l, i), word, n);
-}
-
-bool lex_starts(const struct lex *l, size_t i, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	return i < l->n && l->tok[i].len >= n && !memcmp(lex_text(l, i), prefix, n);
-}

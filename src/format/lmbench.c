@@ -107,7 +107,7 @@ static size_t title(const struct lex *l, size_t i, struct table *t, struct forma
 		t->on = t->on || lex_is(l, k, "bandwidth");
 	}
 	if (t->on)
-		t->metric = found_name(f, "ext.lmbench.%s", text);
+		t->metric = found_join(f, "ext.lmbench.", text, "");
 	return t->on ? k : 0;
 }
 
@@ -154,7 +154,7 @@ static size_t bw_mem(const struct lex *l, size_t i, struct format_found *f)
 		return 0;
 	if (!f)
 		return end;
-	o.metric = found_name(f, "ext.lmbench.bw_mem.%s", ops[k]);
+	o.metric = found_join(f, "ext.lmbench.bw_mem.", ops[k], "");
 	rows_fig(f, l, tok[2], &o, c[2],
 		 model_dims_with(DIMS_NONE, DIM_SIZE, (int64_t)llround(c[1] * 1e6)));
 	return end;
@@ -273,7 +273,7 @@ static bool row(struct format_found *f, const struct section *s, const char *p, 
 		if (isnan(v) || (cut && to == n)) /* its last digits may be missing */
 			continue;
 		any = true;
-		found_ext(f, found_name(f, "ext.lmbench.%s%s", s->prefix, name),
+		found_ext(f, found_join(f, "ext.lmbench.", s->prefix, name),
 			  mhz ? UNIT_NONE : s->unit, STAT_VALUE,
 			  model_dims_with(DIMS_NONE, DIM_STEP, step), v * (mhz ? 1e6 : s->scale),
 			  0);
@@ -378,4 +378,4 @@ static bool sniff(const struct lex *l, size_t i)
 	}
 }
 
-const struct reader reader_lmbench = {"lmbench", "[SLPrwcfb", sniff, parse};
+const struct reader reader_lmbench = {"lmbench", "[ Si L P rd wr cp fr fw fc bz bc", sniff, parse};

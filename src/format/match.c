@@ -265,11 +265,50 @@ static int one(struct m *m, size_t i, const char *p, size_t n)
 	return literal(m, i, p, n) ? 1 : -1;
 }
 
+/* Elements of their plain kinds, as most are: a word (or sign) and a number. The pattern behind what
+ * fitted; NULL = it does not fit; p itself = another kind. */
+static const char *plain(struct m *m, size_t i, const char *p)
+{
+	const struct lex_tok *t = &m->l->tok[i];
+	const char *s = m->l->text + t->off;
+	size_t k = 0;
+
+	if (*p == '#' && (p[1] == ' ' || !p[1])) {
+		m->cut = m->cut || t->flags & LEX_CUT;
+		if (t->type != LEX_NUM || t->flags & LEX_CUT)
+			return NULL;
+		capture_at(m, i, t->num);
+		return p + 1 + (p[1] == ' ');
+	}
+	if (*p == '#' || *p == '%' || *p == '^' || *p == '\\' || (*p == '-' && p[1] == '#'))
+		return p;
+	while (k < t->len && p[k] == s[k])
+		k++;
+	if (k == t->len && (p[k] == ' ' || !p[k]))
+		return p + k + (p[k] == ' ');
+	while (p[k] && p[k] != ' ' && p[k] != '|')
+		k++;
+	return p[k] == '|' ? p : NULL;
+}
+
 static size_t run(struct m *m, size_t i, const char *p, const char *end)
 {
 	while (*p && p != end) {
-		size_t n = element(p), caps, mark = m->n_cap, k;
+		size_t n, caps, mark = m->n_cap, k;
 		int used;
+
+		if (i < m->l->n && (*p != '(' || (p[1] && p[1] != ' '))) {
+			const char *next = plain(m, i, p);
+
+			if (!next)
+				return 0;
+			if (next != p) {
+				p = next;
+				i++;
+				continue;
+			}
+		}
+		n = element(p);
 
 		if (*p == '(' && n == 1) {
 			const char *inside = after(p), *close = group_end(inside, &caps);
@@ -301,7 +340,7 @@ static size_t run(struct m *m, size_t i, const char *p, const char *end)
 size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *cap, bool *cut)
 {
 	struct m m = {.l = l, .cap = cap};
-	size_t end = run(&m, at, pattern, NULL);
+	size_t end = match_may(l, at, pattern) ? run(&m, at, pattern, NULL) : 0;
 
 	if (cut)
 		*cut = m.cut;
@@ -312,10 +351,10 @@ size_t match_toks(const struct lex *l, size_t at, const char *pattern, double *c
 {
 	struct m m = {.l = l, .cap = cap, .tok = tok};
 
-	return run(&m, at, pattern, NULL);
+	return match_may(l, at, pattern) ? run(&m, at, pattern, NULL) : 0;
 }
 
 size_t match(const struct lex *l, size_t at, const char *pattern, double *cap)
 {
-	return match_cut(l, at, pattern, cap, NULL);
+	return match_toks(l, at, pattern, cap, NULL);
 }

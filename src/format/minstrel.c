@@ -12,15 +12,17 @@
 #define GAP      40
 #define RATE_LEN 40
 
-enum column { MAX_TP, TP, PROB, THIS_PROB, RETRY, LAST_OK, LAST_ALL, OK, ALL, N_COLUMNS };
+enum column { AIRTIME, MAX_TP, TP, PROB, THIS_PROB, RETRY, LAST_OK, LAST_ALL, OK, ALL, N_COLUMNS };
 static const struct {
 	const char *name;
 	enum unit unit;
 	double scale;
 } columns[N_COLUMNS] = {
-	{"max_tp", UNIT_BPS, 1e6},       {"tp", UNIT_BPS, 1e6},     {"prob", UNIT_RATIO, 0.01},
-	{"this_prob", UNIT_RATIO, 0.01}, {"retry", UNIT_NONE, 1},   {"last_success", UNIT_NONE, 1},
-	{"last_attempts", UNIT_NONE, 1}, {"success", UNIT_NONE, 1}, {"attempts", UNIT_NONE, 1},
+	{".airtime", UNIT_SECOND, 1e-6},  {".max_tp", UNIT_BPS, 1e6},
+	{".tp", UNIT_BPS, 1e6},           {".prob", UNIT_RATIO, 0.01},
+	{".this_prob", UNIT_RATIO, 0.01}, {".retry", UNIT_NONE, 1},
+	{".last_success", UNIT_NONE, 1},  {".last_attempts", UNIT_NONE, 1},
+	{".success", UNIT_NONE, 1},       {".attempts", UNIT_NONE, 1},
 };
 
 #define X N_COLUMNS /* of no use */
@@ -32,11 +34,11 @@ static const struct layout {
 	{
 		/* 4.3 and later, with sd(prob) and the last probability */
 		{"# # # # # # # # # # # #",
-		 {X, X, MAX_TP, TP, PROB, X, THIS_PROB, RETRY, LAST_OK, LAST_ALL, OK, ALL},
+		 {X, AIRTIME, MAX_TP, TP, PROB, X, THIS_PROB, RETRY, LAST_OK, LAST_ALL, OK, ALL},
 		 12},
 		/* 5.x */
 		{"# # # # # # # # # #",
-		 {X, X, MAX_TP, TP, PROB, RETRY, LAST_OK, LAST_ALL, OK, ALL},
+		 {X, AIRTIME, MAX_TP, TP, PROB, RETRY, LAST_OK, LAST_ALL, OK, ALL},
 		 10},
 		/* 3.19 to 4.2 */
 		{"# # # # # \\( # \\) # \\( # \\)",
@@ -50,10 +52,10 @@ static const struct layout {
 },
   csv_layouts[] = {
 	  {", # , # , # , # , # , # , # , # , # , # , # ,",
-	   {X, X, MAX_TP, TP, PROB, X, THIS_PROB, RETRY, LAST_OK, LAST_ALL, OK},
+	   {X, AIRTIME, MAX_TP, TP, PROB, X, THIS_PROB, RETRY, LAST_OK, LAST_ALL, OK},
 	   11},
 	  {", # , # , # , # , # , # , # , # , # ,",
-	   {X, X, MAX_TP, TP, PROB, RETRY, LAST_OK, LAST_ALL, OK},
+	   {X, AIRTIME, MAX_TP, TP, PROB, RETRY, LAST_OK, LAST_ALL, OK},
 	   9},
 };
 
@@ -197,7 +199,7 @@ static void put(struct minstrel *m, const struct rate *r, const double *v)
 		/* What was never tried has no estimate. */
 		if (isnan(v[k]) || (v[ALL] == 0 && (k == TP || k == PROB || k == THIS_PROB)))
 			continue;
-		found_ext(m->f, found_name(m->f, "ext.rc.%s.%s", r->name, columns[k].name),
+		found_ext(m->f, found_join(m->f, "ext.rc.", r->name, columns[k].name),
 			  columns[k].unit, STAT_VALUE, DIMS_NONE, v[k] * columns[k].scale, 0);
 	}
 	m->ok += v[OK];
@@ -333,7 +335,7 @@ static bool sniff(const struct lex *l, size_t i)
 	return table_head(l, i) || (at && match(l, at, "# # #", (double[MATCH_CAPS]){0}));
 }
 
-const struct reader reader_rc_stats = {"rc_stats", "bmrtCOHV", sniff, parse};
+const struct reader reader_rc_stats = {"rc_stats", "be mo ra ty CC OF HT VH HE", sniff, parse};
 
 /* ---- CSV ---- */
 
@@ -411,4 +413,4 @@ static bool csv_sniff(const struct lex *l, size_t i)
 	return csv_head(l, i, &r) > 0;
 }
 
-const struct reader reader_rc_stats_csv = {"rc_stats_csv", "COHV", csv_sniff, csv_parse};
+const struct reader reader_rc_stats_csv = {"rc_stats_csv", "CC OF HT VH HE", csv_sniff, csv_parse};

@@ -16,6 +16,7 @@
 #define LARGEST  ((size_t)64 << 20) /* a longer report is skipped */
 #define LOOK     96                 /* tokens that a sniff may look at */
 #define LEAD_MAX 2048
+#define TWOS     1024
 #define MARKS    ((size_t)1 << 16)
 
 static const struct reader *const readers[] = {
@@ -49,6 +50,7 @@ struct reading {
 	uint64_t base, line;   /* of raw[0] in the text */
 	bool first, end;
 	uint64_t by_first[256]; /* readers that want that character */
+	uint64_t by_two[TWOS];  /* and those that want these two */
 	struct {                /* what is skipped up to now, as one piece */
 		uint64_t from, to, line;
 		char text[256];
@@ -269,9 +271,29 @@ static int tell(struct reading *g, struct format_found *f, size_t skipped_from, 
 
 /* ---- one block ---- */
 
+static size_t two(const char *s)
+{
+	return ((uint8_t)s[0] * 32u + (uint8_t)s[1]) % TWOS;
+}
+
+static void learn(struct reading *g, const char *first, uint64_t bit)
+{
+	bool apart = strchr(first, ' ');
+
+	for (const char *c = first; *c; c++) {
+		if (*c == ' ')
+			continue;
+		if (apart && c[1] && c[1] != ' ')
+			g->by_two[two(c++)] |= bit;
+		else
+			g->by_first[(uint8_t)*c] |= bit;
+	}
+}
+
 static const struct reader *who(const struct reading *g, size_t i)
 {
-	uint64_t mask = g->by_first[(uint8_t)*lex_text(&g->l, i)];
+	const char *s = lex_text(&g->l, i);
+	uint64_t mask = g->by_first[(uint8_t)*s] | (g->l.tok[i].len > 1 ? g->by_two[two(s)] : 0);
 
 	for (; mask; mask &= mask - 1) {
 		const struct reader *rd = readers[__builtin_ctzll(mask)];
@@ -376,8 +398,7 @@ int format_read_text(const struct format_reading *r, struct format_read_sum *sum
 	int rc;
 
 	for (size_t i = 0; i < ARRAY_LEN(readers); i++)
-		for (const char *c = readers[i]->first; *c; c++)
-			g.by_first[(uint8_t)*c] |= UINT64_C(1) << i;
+		learn(&g, readers[i]->first, UINT64_C(1) << i);
 	rc = all(&g);
 	g.sum.bytes = g.base;
 	g.sum.lines = g.line;

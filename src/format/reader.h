@@ -7,6 +7,7 @@
 #define WEIR_FORMAT_READER_H
 
 #include <math.h>
+#include <string.h>
 
 #include "format/format.h"
 
@@ -61,8 +62,16 @@ static inline const char *lex_text(const struct lex *l, size_t i)
 	return l->text + l->tok[i].off;
 }
 /* False past the end. Words are compared with their case. */
-bool lex_is(const struct lex *l, size_t i, const char *word);
-bool lex_starts(const struct lex *l, size_t i, const char *prefix);
+static inline bool lex_starts(const struct lex *l, size_t i, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return i < l->n && l->tok[i].len >= n && !memcmp(lex_text(l, i), prefix, n);
+}
+static inline bool lex_is(const struct lex *l, size_t i, const char *word)
+{
+	return lex_starts(l, i, word) && l->tok[i].len == strlen(word);
+}
 /* A whole number, none that was cut off. */
 static inline bool lex_num(const struct lex *l, size_t i)
 {
@@ -87,6 +96,31 @@ static inline bool lex_line(const struct lex *l, size_t i) /* first of its line;
  * Returns the index after it, or 0. cap has room for MATCH_CAPS.
  */
 #define MATCH_CAPS 16
+/* Most patterns that are tried do not even begin: their first character tells. */
+static inline bool match_may(const struct lex *l, size_t at, const char *p)
+{
+	char c = at < l->n ? *lex_text(l, at) : '\0';
+
+	switch (c ? *p : '(') {
+	case '(':
+	case '%':
+	case '^':
+	case '\\':
+	case '-':
+		return true;
+	case '#':
+		return l->tok[at].type == LEX_NUM || l->tok[at].flags & LEX_CUT;
+	}
+	while (*p != c) {
+		while (*p && *p != ' ' && *p != '|')
+			p++;
+		if (*p != '|')
+			return false;
+		p++;
+	}
+	return true;
+}
+
 size_t match(const struct lex *l, size_t at, const char *pattern, double *cap);
 /* The same; *cut tells that the text ended inside of it. */
 size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *cap, bool *cut);
@@ -177,9 +211,8 @@ struct format_found {
 		char key[16], value[96];
 	} param[8];
 	size_t n_param;
-	char *title; /* the heading above it, or NULL */
-	char **name; /* what found_name keeps */
-	size_t n_name, cap_name;
+	char *title;               /* the heading above it, or NULL */
+	struct found_names *names; /* what found_name keeps */
 	char *lead;  /* the text between the report before and this one (its end), or NULL */
 	bool failed; /* out of memory */
 };
@@ -201,6 +234,8 @@ void found_ext(struct format_found *f, const char *name, enum unit unit, enum mo
  * "_"; lives as long as the report. Never NULL.
  */
 const char *found_name(struct format_found *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same of three strings one after the other, for tables of many names. */
+const char *found_join(struct format_found *f, const char *a, const char *b, const char *c);
 /* The row to fill (values NaN), or a spare one when out of memory. */
 struct found_row *found_row(struct format_found *f, double t0_s, double t1_s);
 void found_warn(struct format_found *f, enum model_warn_code code, const char *fmt, ...)
@@ -223,7 +258,9 @@ void found_check_rate(struct format_found *f, double bytes, double bytes_step, d
 
 struct reader {
 	const char *kind;
-	const char *first; /* first characters of the tokens that it wants to be asked about */
+	/* What the tokens begin with that it wants to be asked about: characters; or, with blanks between,
+	 * one or two characters each. */
+	const char *first;
 	/* May a report begin at token i? Looks at a bounded number of tokens. */
 	bool (*sniff)(const struct lex *l, size_t i);
 	/*

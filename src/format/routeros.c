@@ -150,4 +150,4 @@ static bool sniff(const struct lex *l, size_t i)
 		     c);
 }
 
-const struct reader reader_routeros = {"routeros", "str", sniff, parse};
+const struct reader reader_routeros = {"routeros", "st tx rx", sniff, parse};

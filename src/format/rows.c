@@ -27,8 +27,11 @@ size_t rows_match(const struct lex *l, size_t i, const struct rows_pat *p, size_
 	uint32_t tok[MATCH_CAPS];
 
 	for (size_t k = 0; k < n; k++) {
-		size_t end = match_toks(l, i, p[k].pattern, cap, tok);
+		size_t end;
 
+		if (!match_may(l, i, p[k].pattern))
+			continue;
+		end = match_toks(l, i, p[k].pattern, cap, tok);
 		if (!end)
 			continue;
 		for (size_t c = 0; c < ARRAY_LEN(p[k].out); c++)

@@ -88,6 +88,10 @@ static size_t bitrate(const struct lex *l, size_t i, struct format_found *f)
 		  DIMS_NONE, c[0] * 1e6, 1e5);
 	for (size_t k = 0; k < 8; k++) {
 		next = match(l, end, "MCS|VHT-MCS|HE-MCS|EHT-MCS #", c);
+		if (next && tx)
+			found_param(f, "gen", "%.*s",
+				    lex_is(l, end, "MCS") ? 2 : (int)strcspn(lex_text(l, end), "-"),
+				    lex_is(l, end, "MCS") ? "HT" : lex_text(l, end));
 		if (next)
 			found_ext(f, tx ? "ext.station.tx_mcs" : "ext.station.rx_mcs", UNIT_NONE,
 				  STAT_VALUE, DIMS_NONE, c[0], 1);
@@ -178,7 +182,7 @@ static size_t fw_row(const struct lex *l, size_t i, int64_t step, struct format_
 		end = match(l, k, "-#", &v);
 		if (!end || !lex_line(l, end) || !label(l, i, k, name, sizeof(name)))
 			continue;
-		found_ext(f, found_name(f, "ext.ath10k.%s", name), UNIT_NONE, STAT_VALUE,
+		found_ext(f, found_join(f, "ext.ath10k.", name, ""), UNIT_NONE, STAT_VALUE,
 			  step < 0 ? DIMS_NONE : model_dims_with(DIMS_NONE, DIM_STEP, step), v, 1);
 		return end;
 	}

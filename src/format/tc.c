@@ -79,11 +79,11 @@ static const struct {
 static void put(struct qdisc *q, const char *name, enum unit unit, double v)
 {
 	if (q->child)
-		found_ext(q->f, found_name(q->f, "ext.tc.child.%s", name), unit, STAT_VALUE,
+		found_ext(q->f, found_join(q->f, "ext.tc.child.", name, ""), unit, STAT_VALUE,
 			  DIMS_NONE, v, 1);
 	else
-		found_ext(q->f, found_name(q->f, "ext.tc.%s", name), unit, STAT_VALUE, DIMS_NONE, v,
-			  1);
+		found_ext(q->f, found_join(q->f, "ext.tc.", name, ""), unit, STAT_VALUE, DIMS_NONE,
+			  v, 1);
 	if (!strcmp(name, "packets"))
 		q->packets = v;
 	if (!strcmp(name, "dropped"))

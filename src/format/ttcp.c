@@ -104,4 +104,4 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	return known;
 }
 
-const struct reader reader_ttcp = {"ttcp", "tn", sniff, parse};
+const struct reader reader_ttcp = {"ttcp", "tt nu", sniff, parse};

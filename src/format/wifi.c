@@ -12,8 +12,8 @@
 #define RATES_MAX 256
 #define BAR       10
 
-enum column { TP, PROB, OK, ALL, N_COLUMNS };
-static const char *const columns[N_COLUMNS] = {"tp", "prob", "success", "attempts"};
+enum column { TP, PROB, OK, ALL, AIRTIME, N_COLUMNS };
+static const char *const columns[N_COLUMNS] = {"tp", "prob", "success", "attempts", "airtime"};
 
 struct rate {
 	char name[40];
@@ -25,7 +25,7 @@ struct table {
 	struct buf *b;
 	struct rate r[RATES_MAX];
 	size_t n;
-	double ok, all;
+	double ok, all, air; /* air: seconds of airtime; NaN = not known of all */
 };
 
 static struct rate *rate_of(struct table *t, const char *name, size_t n)
@@ -97,6 +97,14 @@ static void bar(const struct table *t, double p)
 		buf_puts(t->b, "\x1b[0m");
 }
 
+/* Seconds on the air of all its attempts, by the time of a frame that the table has. */
+static double air_of(const struct rate *r)
+{
+	double each = r->v[AIRTIME];
+
+	return r->v[ALL] > 0 ? each * r->v[ALL] : 0;
+}
+
 static int by_attempts(const void *a, const void *b)
 {
 	const struct rate *x = a, *y = b;
@@ -108,8 +116,8 @@ static void print(struct table *t)
 {
 	char use[16];
 
-	buf_printf(t->b, "%-18s %-6s %-10s %8s %8s %9s %9s\n", "rate", "in use", "success", "",
-		   "of tries", "attempts", "expected");
+	buf_printf(t->b, "%-18s %-6s %-10s %8s %8s %8s %9s %9s\n", "rate", "in use", "success", "",
+		   "of tries", "airtime", "attempts", "expected");
 	for (size_t i = 0; i < t->n; i++) {
 		const struct rate *r = &t->r[i];
 		double p = r->v[ALL] > 0 ? r->v[OK] / r->v[ALL] : UNSET;
@@ -122,8 +130,12 @@ static void print(struct table *t)
 			buf_printf(t->b, "%-10s %8s", "untried", "");
 		else
 			bar(t, p), buf_printf(t->b, " %6.1f %%", p * 100);
-		buf_printf(t->b, " %6.1f %% %9.0f", t->all > 0 ? r->v[ALL] / t->all * 100 : 0,
-			   r->v[ALL]);
+		buf_printf(t->b, " %6.1f %%", t->all > 0 ? r->v[ALL] / t->all * 100 : 0);
+		if (t->air > 0)
+			buf_printf(t->b, " %6.1f %%", air_of(r) / t->air * 100);
+		else
+			buf_printf(t->b, " %8s", "");
+		buf_printf(t->b, " %9.0f", r->v[ALL]);
 		if (r->v[TP] > 0)
 			buf_printf(t->b, " %4.1f Mb/s", r->v[TP] / 1e6);
 		buf_puts(t->b, "\n");
@@ -201,27 +213,80 @@ static double figure(const struct format_found *f, const char *metric, int64_t s
 	return UNSET;
 }
 
-static void station(const struct format_found *f, struct buf *b)
-{
-	double first = figure(f, "ext.station.signal_chain_dbm", 0), retries;
+/* What drivers have in debugfs whose firmware chooses the rates. */
+static const struct format_wifi_source sources[] = {
+	{"ath11k/htt_stats", false, "ath11k: the firmware's counters, by number in htt_stats_type"},
+	{"ath12k/htt_stats", false, "ath12k: the same"},
+	{"htt_peer_stats", true,
+	 "ath11k, ath12k: rates of this peer, as the firmware counted them"},
+	{"tx_stats", true, "ath10k, ath11k, ath12k: frames by rate, after ext_tx_stats was set"},
+	{"ath10k/fw_stats", false, "ath10k: the firmware's counters and each peer's rate"},
+	{"mt76/tx_stats", false, "mt76: aggregates, their retries and errors"},
+	{"rs_data", true, "iwlwifi: what rates the firmware may use, and the last one"},
+	{"rtw88/phy_info", false, "rtw88: the rate in use and its masks"},
+	{"rtw89/phy_info", false, "rtw89: rates by peer, signal of each chain"},
+};
 
-	format_found_text(f, b, false);
-	for (int64_t k = 1; k < 8 && !isnan(first); k++) {
-		double v = figure(f, "ext.station.signal_chain_dbm", k);
+const struct format_wifi_source *format_wifi_source(size_t i)
+{
+	return i < ARRAY_LEN(sources) ? &sources[i] : NULL;
+}
+
+static void advise_chains(const struct format_wifi *w, struct buf *b)
+{
+	for (size_t k = 1; k < w->n_chains; k++) {
+		double v = w->chain_dbm[k], first = w->chain_dbm[0];
 
 		if (fabs(v - first) >= 15)
 			buf_printf(b,
 				   "advice: a chain is as good as dead: %g dBm, another %g dBm\n",
 				   fmin(v, first), fmax(v, first));
 	}
-	retries = figure(f, "ext.station.retry_share", -1);
-	if (retries > 0.3)
+}
+
+void format_wifi_advise(const struct format_wifi *w, struct buf *b)
+{
+	advise_chains(w, b);
+	if (w->retry_share > 0.3)
 		buf_printf(b, "advice: retries eat airtime: %.0f for each 100 frames\n",
-			   retries * 100);
-	if (!isnan(figure(f, "ext.station.tx_bitrate", -1)) &&
-	    isnan(figure(f, "ext.station.tx_mcs", -1)))
-		buf_printf(b, "advice: a legacy rate: %.1f Mbit/s\n",
-			   figure(f, "ext.station.tx_bitrate", -1) / 1e6);
+			   w->retry_share * 100);
+	if (w->tx_bps > 0 && !*w->gen)
+		buf_printf(b, "advice: a legacy rate: %.1f Mbit/s\n", w->tx_bps / 1e6);
+	if (*w->gen && w->channel_mhz >= 40 && w->rate_mhz < w->channel_mhz)
+		buf_printf(b, "advice: %d MHz unused: the channel has %d MHz, the rate in use %d\n",
+			   w->channel_mhz - w->rate_mhz, w->channel_mhz, w->rate_mhz);
+}
+
+bool format_wifi_by_firmware(const char *gen)
+{
+	return !strcmp(gen, "HE") || !strcmp(gen, "EHT");
+}
+
+static void station(const struct format_found *f, struct buf *b)
+{
+	const char *gen = format_found_param(f, "gen");
+	struct format_wifi w = {.gen = gen ? gen : "",
+				.tx_bps = figure(f, "ext.station.tx_bitrate", -1),
+				.retry_share = figure(f, "ext.station.retry_share", -1)};
+
+	format_found_text(f, b, false);
+	while (w.n_chains < ARRAY_LEN(w.chain_dbm)) {
+		double v = figure(f, "ext.station.signal_chain_dbm", (int64_t)w.n_chains);
+
+		if (isnan(v))
+			break;
+		w.chain_dbm[w.n_chains++] = v;
+	}
+	format_wifi_advise(&w, b);
+	if (!format_wifi_by_firmware(w.gen))
+		return;
+	buf_printf(
+		b,
+		"advice: %s: firmware chooses the rates, and there is no rc_stats; in debugfs:\n",
+		w.gen);
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+		buf_printf(b, "  %s%s (%s)\n", sources[i].of_station ? "stations/*/" : "",
+			   sources[i].file, sources[i].what);
 }
 
 bool format_found_wifi(const struct format_found *f, const struct format_opts *o, struct buf *b)
@@ -245,6 +310,7 @@ bool format_found_wifi(const struct format_found *f, const struct format_opts *o
 	for (size_t i = 0; i < t->n; i++) {
 		t->ok += t->r[i].v[ALL] > 0 ? t->r[i].v[OK] : 0;
 		t->all += t->r[i].v[ALL] > 0 ? t->r[i].v[ALL] : 0;
+		t->air += air_of(&t->r[i]); /* NaN when a tried rate has none */
 	}
 	qsort(t->r, t->n, sizeof(t->r[0]), by_attempts);
 	buf_printf(b, "%s, line %llu%s\n", f->kind, (unsigned long long)f->line,

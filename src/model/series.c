@@ -8,6 +8,8 @@
 #include "model/model.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 double model_autocorr(const double *x, size_t n)
 {
@@ -47,19 +49,58 @@ static double pettitt_p(double k, double n)
 	return fmin(1, 2 * exp(-6 * k * k / (n * n * n + n * n)));
 }
 
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* How many of n ascending values are below v, or not above it. */
+static size_t below(const double *asc, size_t n, double v, bool with)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (asc[mid] < v || (with && asc[mid] <= v))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* How many values v is over, less those it is under. asc: the same sorted, or NULL. */
+static double standing(const double *x, const double *asc, size_t n, double v)
+{
+	double u = 0;
+
+	if (asc)
+		return (double)below(asc, n, v, false) - (double)(n - below(asc, n, v, true));
+	for (size_t j = 0; j < n; j++)
+		u += (v > x[j]) - (v < x[j]);
+	return u;
+}
+
 struct model_change model_pettitt(const double *x, size_t n, double alpha)
 {
 	struct model_change c = {.p = 1};
-	double u = 0, m = (double)n;
+	double u = 0, m = (double)n, *asc = n > 64 ? malloc(n * sizeof(*asc)) : NULL;
 
+	if (asc) {
+		memcpy(asc, x, n * sizeof(*asc));
+		qsort(asc, n, sizeof(*asc), by_value);
+	}
 	for (size_t t = 0; t + 1 < n; t++) {
-		for (size_t j = 0; j < n; j++)
-			u += (x[t] > x[j]) - (x[t] < x[j]);
+		u += standing(x, asc, n, x[t]);
 		if (fabs(u) > c.k) {
 			c.k = fabs(u);
 			c.at = t + 1;
 		}
 	}
+	free(asc);
 	if (!c.at)
 		return c;
 	c.p = pettitt_p(c.k, m);

@@ -227,6 +227,14 @@ uint32_t nl_u32(const struct nlattr *a)
 	return v;
 }
 
+uint16_t nl_u16(const struct nlattr *a)
+{
+	uint16_t v = 0;
+
+	nl_copy(a, &v, sizeof(v));
+	return v;
+}
+
 uint64_t nl_u64(const struct nlattr *a)
 {
 	uint64_t v = 0;
@@ -340,4 +348,26 @@ int nl_talk(struct sys_nl *nl, struct nl_req *r, nl_cb cb, void *arg, const char
 		ret = take_datagram(&t);
 	} while (ret == 0);
 	return ret < 0 ? ret : t.ret;
+}
+
+int nl_messages(const void *messages, size_t n, nl_cb cb, void *arg)
+{
+	const char *p = messages;
+	int ret = 0;
+
+	/* mnl_nlmsg_ok takes a length as int, and so one of over 2 GiB for a small one. */
+	while (ret == 0 && n >= sizeof(struct nlmsghdr)) {
+		const struct nlmsghdr *nlh = (const struct nlmsghdr *)(const void *)p;
+		size_t len = nlh->nlmsg_len;
+
+		if (len < sizeof(*nlh) || len > n)
+			break;
+		if (nlh->nlmsg_type >= NLMSG_MIN_TYPE)
+			ret = cb(nlh, arg);
+		len = MNL_ALIGN(len);
+		len = len < n ? len : n;
+		p += len;
+		n -= len;
+	}
+	return ret;
 }

@@ -140,7 +140,7 @@ struct nlattr *nl_nest(struct nl_req *r, uint16_t type);
 void nl_nest_end(struct nl_req *r, struct nlattr *nest);
 
 /* Attributes by type: NULL where absent. Types above max are left out. */
-#define NL_ATTRS_MAX 80
+#define NL_ATTRS_MAX 168 /* nl80211 has many */
 struct nl_attrs {
 	const struct nlattr *at[NL_ATTRS_MAX];
 };
@@ -153,6 +153,7 @@ const void *nl_header(const struct nlmsghdr *nlh, size_t hdr_len); /* NULL when 
 /* Reads of an attribute that may be absent or short: 0 or false then. */
 uint8_t nl_u8(const struct nlattr *a);
 uint32_t nl_u32(const struct nlattr *a);
+uint16_t nl_u16(const struct nlattr *a);
 uint64_t nl_u64(const struct nlattr *a);
 void nl_str(const struct nlattr *a, char *dst, size_t cap);
 bool nl_copy(const struct nlattr *a, void *dst, size_t n); /* the first n bytes */
@@ -164,6 +165,8 @@ void nl_copy_upto(const struct nlattr *a, void *dst, size_t n);
 typedef int (*nl_cb)(const struct nlmsghdr *nlh, void *arg);
 int nl_talk(struct sys_nl *nl, struct nl_req *r, nl_cb cb, void *arg, const char *what,
 	    struct weir_err *e);
+/* Messages that somebody kept, one after the other; at least 4 bytes behind them can be read. */
+int nl_messages(const void *messages, size_t n, nl_cb cb, void *arg);
 /* The index of a link in the socket's namespace, or -errno. */
 int nl_index(struct sys_nl *nl, const char *name, struct weir_err *e);
 

@@ -291,6 +291,49 @@ int sys_nft_count(struct sys_filter_count *c);
 /* One of the older tables ("filter"), which must exist: asking for another makes it. */
 int sys_iptables_count(int family, const char *table, uint32_t *rules);
 
+/* ---- Wi-Fi over nl80211 (nl_wifi.c) --------------------------------------- */
+
+enum sys_wifi_gen { SYS_WIFI_LEGACY, SYS_WIFI_HT, SYS_WIFI_VHT, SYS_WIFI_HE, SYS_WIFI_EHT };
+struct sys_wifi_rate {
+	uint64_t bps; /* 0 = not known, and then nothing else is */
+	enum sys_wifi_gen gen;
+	int mcs, streams, width_mhz, gi_ns; /* mcs of HT over all streams; -1 = none */
+};
+#define SYS_WIFI_CHAINS 8
+struct sys_wifi_station {
+	uint8_t mac[6];
+	struct sys_wifi_rate tx, rx;
+	int signal_dbm, signal_avg_dbm, chain_dbm[SYS_WIFI_CHAINS]; /* 0 = not known */
+	size_t n_chains;
+	bool has_retries, has_expected;
+	uint64_t tx_packets, rx_packets, tx_bytes, rx_bytes, tx_retries, tx_failed;
+	uint64_t expected_bps, tx_duration_us, rx_duration_us, connected_s, inactive_ms;
+};
+struct sys_wifi_survey { /* of the channel in use, since the driver came up */
+	bool known, has_noise, has_time;
+	int noise_dbm;
+	uint64_t time_ms, busy_ms, rx_ms, tx_ms;
+};
+#define SYS_WIFI_STATIONS 256
+struct sys_wifi {
+	char name[IF_NAMESIZE];
+	int index, phy;
+	const char *type;                    /* "managed", "AP", … */
+	int freq_mhz, center_mhz, width_mhz; /* 0 = not known */
+	bool has_power;
+	double power_dbm;
+	struct sys_wifi_survey survey;
+	size_t n;
+	bool more; /* stations beyond the table */
+	struct sys_wifi_station station[SYS_WIFI_STATIONS];
+};
+/* What the driver tells of a device. -ENODEV: none of that name; WEIR_MISSING: no Wi-Fi here. */
+int sys_wifi_get(const char *name, struct sys_wifi *out, struct weir_err *e);
+/* The same from kept messages; at least 4 bytes behind them can be read. */
+int sys_wifi_decode(const void *messages, size_t n, const char *name, struct sys_wifi *out,
+		    struct weir_err *e);
+int sys_wifi_channel(int freq_mhz); /* its number; 0 = none */
+
 /* ---- socket diagnostics of the namespace (snmp.c) ------------------------ */
 
 /* One counter of /proc/net/snmp or netstat: "Tcp", "RetransSegs". */
