@@ -10,6 +10,7 @@
 
 #include "format/rows.h"
 
+#define NEWEST      4 /* version of the data file */
 #define NAME_TOKENS 10
 #define NAME_BYTES  48
 #define SERIES_MAX  256
@@ -301,6 +302,7 @@ static size_t json_parse(const struct lex *l, size_t i, struct format_found *f)
 {
 	struct json_scan j = json_scan(l, i);
 	struct data d = {.f = f, .s = calloc(SERIES_MAX, sizeof(*d.s))};
+	double version[MATCH_CAPS];
 
 	f->what = "flent";
 	f->failed = !d.s;
@@ -314,6 +316,8 @@ static size_t json_parse(const struct lex *l, size_t i, struct format_found *f)
 		free(d.s[k].v);
 	}
 	free(d.s);
+	if (match(l, i, "{ \" version \" : #", version) && version[0] > NEWEST)
+		found_warn(f, WARN_VERSION, "version %g of the data file", version[0]);
 	f->partial = j.cut;
 	if (j.cut)
 		found_warn(f, WARN_TRUNCATED, "the JSON ends within");

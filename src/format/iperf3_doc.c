@@ -312,6 +312,8 @@ static void start_value(struct doc *d)
 		d->ours = d->ours || !strncmp(text, "iperf", 5);
 		snprintf(d->f->version, sizeof(d->f->version), "%s",
 			 strncmp(text, "iperf ", 6) ? text : text + 6);
+		if (!strncmp(text, "iperf ", 6) && text[6] != '3')
+			found_warn(d->f, WARN_VERSION, "%s", text);
 	} else if (named(d, &s->key, "protocol")) {
 		text_of(d, text, sizeof(text));
 		d->udp = !strcmp(text, "UDP");

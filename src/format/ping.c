@@ -314,7 +314,8 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 		if (k > i && head(l, k))
 			break;
 		if (!isnan(p.sent) &&
-		    (k > p.last + 12 || match(l, k, "# bytes from", &(double){0})))
+		    (k > p.last + 12 ||
+		     match(l, k, "# bytes|packets from|transmitted", &(double){0})))
 			break;
 		end = known(&p, k);
 		p.last = end ? end : p.last;

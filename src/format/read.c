@@ -58,6 +58,7 @@ struct reading {
 		bool open;
 		const char *why;
 	} skip;
+	struct doubt doubt;
 	uint64_t *marks;
 	size_t n_marks;
 	struct format_read_sum sum;
@@ -261,8 +262,10 @@ static int tell(struct reading *g, struct format_found *f, size_t skipped_from, 
 	f->to = g->base + raw_end(g, end);
 	f->lead = lead(g, skipped_from, i);
 	f->title = f->lead ? title(f->lead) : NULL;
+	doubt_mark(f);
 	if (marked(g, f->mark))
-		found_warn(f, WARN_DUPLICATE, "same figures and same ports");
+		found_warn(f, WARN_DUPLICATE, "the same figures are above");
+	doubt_check(&g->doubt, f);
 	g->sum.reports++;
 	if (f->failed)
 		return -ENOMEM;

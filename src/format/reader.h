@@ -254,6 +254,17 @@ void found_check_line(struct format_found *f, double sent, double got);
 void found_check_rate(struct format_found *f, double bytes, double bytes_step, double seconds,
 		      double seconds_step, double bps, double bps_step);
 
+/* ---- doubt.c: what about a report is doubtful beside what else is in the text ------ */
+
+struct doubt {
+	const char *kind, *what; /* of the report before that had a rate */
+	double duration;
+	double said[2]; /* rates in a heading, bit/s; for so many reports more: */
+	int heard;
+};
+void doubt_mark(struct format_found *f); /* of its figures, where the reader made none */
+void doubt_check(struct doubt *d, struct format_found *f);
+
 /* ---- read.c: the readers -------------------------------------------------------- */
 
 struct reader {

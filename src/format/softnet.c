@@ -6,7 +6,8 @@
 #include "format/rows.h"
 
 #define DIGITS 8
-#define MOST   15
+#define MOST   20
+#define NEWEST 15 /* columns, Linux 6.12 */
 #define LEAST  9
 
 static const struct {
@@ -98,7 +99,7 @@ static void put(struct format_found *f, const double *v, size_t n, size_t place)
 
 static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 {
-	size_t at = l->tok[i].off, end, n, place = 0, done = at;
+	size_t at = l->tok[i].off, end, n, place = 0, done = at, widest = 0;
 	double v[MOST];
 
 	f->what = "softnet";
@@ -107,11 +108,14 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 		if (place || i || next_as_long(l, end, n))
 			put(f, v, n, place);
 		place++;
+		widest = n > widest ? n : widest;
 		done = end;
 		if (end >= l->len || l->text[end] != '\n')
 			break;
 		at = blanks(l, end + 1);
 	}
+	if (widest > NEWEST)
+		found_warn(f, WARN_VERSION, "rows of %zu columns", widest);
 	if (n && n < LEAST) {
 		f->partial = true;
 		found_warn(f, WARN_TRUNCATED, "a row of %zu numbers", n);

@@ -1,24 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pasted text, for one kind of report (READ_KIND): its reader is started at every token that it says
- * yes to, moves on, and gives finite figures; then the text goes through all readers, and what they
- * find becomes runs, JSON, CSV and lines, which hold nothing but printable UTF-8.
+ * Pasted text, for one kind of report, which the program's name says (fuzz_read_ping; without one, for all):
+ * its reader is started at every token that it says yes to, moves on, and gives finite figures; then
+ * the text goes through all readers, and what they find becomes runs, JSON, CSV and lines, which
+ * hold nothing but printable UTF-8.
  */
 #include "format/reader.h"
 #include "fuzz.h"
 
 #include <string.h>
 
-#ifndef READ_KIND
-#define READ_KIND "iperf3"
-#endif
+static const struct reader *only; /* NULL = all of them */
 
-static const struct reader *reader(void)
+/* Names of programs have no "-". */
+static bool named(const char *name, const char *kind)
 {
-	for (size_t i = 0; reader_at(i); i++)
-		if (!strcmp(reader_at(i)->kind, READ_KIND))
-			return reader_at(i);
-	return NULL;
+	for (; *name && *kind; name++, kind++)
+		if (*name != *kind && !(*name == '_' && *kind == '-'))
+			return false;
+	return !*name && !*kind;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	const char *name = *argc ? strstr((*argv)[0], "fuzz_read_") : NULL;
+
+	for (size_t i = 0; name && reader_at(i); i++)
+		if (named(name + 10, reader_at(i)->kind))
+			only = reader_at(i);
+	FUZZ_CHECK(!name || only);
+	return 0;
 }
 
 static void check_figures(const struct format_found *f)
@@ -32,13 +44,11 @@ static void check_figures(const struct format_found *f)
 	FUZZ_CHECK(!f->n_row || f->n_col > 0);
 }
 
-static void one_kind(const uint8_t *data, size_t size)
+static void one_kind(const struct reader *rd, const uint8_t *data, size_t size)
 {
-	const struct reader *rd = reader();
 	struct demail d = {0};
 	struct lex l = {0};
 
-	FUZZ_CHECK(rd != NULL);
 	if (demail_run(&d, (const char *)data, size, true) == 0 &&
 	    lex_run(&l, d.text, d.len) == 0) {
 		for (size_t i = 0; i < l.n;) {
@@ -105,7 +115,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct format_reading r = {.found = on_found, .skipped = on_skipped, .arg = &last};
 	struct format_read_sum sum;
 
-	one_kind(data, size);
+	for (size_t i = 0; reader_at(i); i++)
+		if (!only || only == reader_at(i))
+			one_kind(reader_at(i), data, size);
 	FUZZ_CHECK(format_read_string((const char *)data, size, &r, &sum, NULL) == 0);
 	FUZZ_CHECK(sum.bytes == size && sum.skipped <= size);
 	return 0;

@@ -238,6 +238,66 @@ static void check_recording(const char *path)
 	free(text);
 }
 
+/* ---- what is doubtful beside the rest of the text ---- */
+
+static int on_doubt(void *arg, const struct format_found *f)
+{
+	struct buf *b = arg;
+
+	buf_printf(b, "%s", f->kind);
+	for (size_t i = 0; i < f->n_warn; i++)
+		buf_printf(b, " %s", model_warn(f->warn[i].code)->code);
+	buf_puts(b, "\n");
+	return 0;
+}
+
+#define RUN(seconds, mbytes, mbits, retr)                                       \
+	"[ ID] Interval Transfer Bandwidth Retr\n"                              \
+	"[ 4] 0.00-" seconds " sec " mbytes " MBytes " mbits " Mbits/sec " retr \
+	" sender\n[ 4] 0.00-" seconds " sec " mbytes " MBytes " mbits " Mbits/sec receiver\n"
+
+static void doubts_of_the_text_around(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"Before:\n" RUN("10.00", "50.0", "41.9", "197") "After:\n" RUN("30.00", "171",
+										"47.8", "272"),
+		 "iperf3\niperf3 unequal-duration\n"},
+		/* Without counts unequal times can be compared. */
+		{"Before:\n" RUN("10.00", "50.0", "41.9", "0") "After:\n" RUN("30.00", "171",
+									      "47.8", "0"),
+		 "iperf3\niperf3\n"},
+		{"* stock (42/41mbps tx/rx)\n" RUN("10.00", "50.0", "41.9", "0"), "iperf3\n"},
+		{"* stock (142/141 Mbits/sec)\n" RUN("10.00", "50.0", "41.9", "0"),
+		 "iperf3 label-mismatch\n"},
+		{"3 packets transmitted, 3 received, 0% packet loss, time 2047ms\n"
+		 "rtt min/avg/max/mdev = 12.813/18.217/21.309/3.331 ms\nand again\n"
+		 "3 packets transmitted, 3 received, 0% packet loss, time 2047ms\n"
+		 "rtt min/avg/max/mdev = 12.813/18.217/21.309/3.331 ms\n",
+		 "ping\nping duplicate-paste\n"},
+		/* Two short counts may well be the same. */
+		{"1 packets transmitted, 0 received, 100% packet loss, time 0ms\n\n"
+		 "1 packets transmitted, 0 received, 100% packet loss, time 0ms\n",
+		 "ping\nping\n"},
+		{"{\"version\": 9, \"metadata\": {\"NAME\": \"rrul\", \"LENGTH\": 60}, "
+		 "\"results\": {\"Ping (ms) ICMP\": [1.5, 2.5]}, \"x_values\": [0, 1]}\n",
+		 "flent-data unknown-version\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct buf b = {0};
+		struct format_reading r = {.found = on_doubt, .arg = &b};
+
+		assert_int_equal(
+			format_read_string(cases[i].text, strlen(cases[i].text), &r, NULL, NULL),
+			0);
+		assert_string_equal(b.data ? b.data : "", cases[i].want);
+		buf_fini(&b);
+	}
+}
+
 static void recordings_are_read_back(void **state)
 {
 	DIR *d = opendir(TEST_DATA "/iperf3/json");
@@ -266,6 +326,7 @@ int main(void)
 		cmocka_unit_test(patterns_go_by_tokens),
 		cmocka_unit_test(everything_has_its_place),
 		cmocka_unit_test(blocks_do_not_show),
+		cmocka_unit_test(doubts_of_the_text_around),
 		cmocka_unit_test(recordings_are_read_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
