@@ -206,16 +206,16 @@ struct format_iperf3_opts { /* borrowed strings */
 	enum format_iperf3_mode mode;
 	bool v321; /* as 3.21 where it differs from 3.12 */
 	bool full; /* STREAM: the whole document after the last event */
-	bool server, verbose;
+	bool server, verbose, debug;
 	char unit; /* of rates, as -f has it; 0 = whichever fits */
 	const char *version, *system_info;
-	bool no_intervals;
+	const char *title, *extra_data; /* of a client, in JSON; or NULL */
 	/* What goes before each line of text; may be NULL. */
 	void (*prefix)(void *arg, struct buf *out);
 	void *arg;
 };
 struct format_iperf3_flow {
-	int socket;
+	int socket; /* the number in front of its rows */
 	char local_host[64], remote_host[64];
 	uint16_t local_port, remote_port;
 };
@@ -224,12 +224,14 @@ struct format_iperf3_test {
 	const char *host; /* connecting to; a server: accepted from */
 	uint16_t port;
 	const char *cookie;
-	const char *title, *extra_data; /* or NULL; for JSON */
+	const char *title, *extra_data; /* or NULL; a server's JSON */
 	int64_t real_ns;
 	bool udp, reverse, bidir;
 	int64_t streams, blksize, omit_s, duration_s, tos, mss; /* mss: asked for */
 	int64_t mss_now; /* of the control connection; a server: 0 */
 	uint64_t bytes, blocks, rate, fq_rate, window, sndbuf, rcvbuf;
+	int64_t data_mss; /* of the first TCP flow */
+	char cc[16];      /* its congestion control */
 	double interval_s;
 	const char *file; /* of -F, or NULL */
 	uint64_t file_size;
@@ -240,6 +242,8 @@ struct format_iperf3_test {
 struct sink *format_iperf3_new(struct buf *out, const struct format_iperf3_opts *o);
 void format_iperf3_greeted(struct sink *s, const struct format_iperf3_test *t);
 void format_iperf3_opened(struct sink *s, const struct format_iperf3_test *t);
+/* With debug: a message between the ends; JSON modes say nothing. */
+void format_iperf3_message(struct sink *s, const char *what, const char *json, size_t n);
 /* A server's receiver: what the client says it sent, before the run has it. */
 void format_iperf3_counts(struct sink *s, size_t flow, double packets, double lost);
 /* The summary, of whatever is known so far. */

@@ -185,7 +185,7 @@ static void on_sample(struct sink *s, const struct model_run *r, const struct mo
 	if (!w->opened || r->clocks[a->clock].end != MODEL_NEAR)
 		return;
 	read_tick(w, r, t, &r->parts[a->part]);
-	if (w->o.no_intervals || is_empty_rest(w))
+	if (is_empty_rest(w))
 		return;
 	if (i3_text(w))
 		i3_text_interval(w);
@@ -456,15 +456,30 @@ void format_iperf3_report(struct sink *s, const struct model_run *r)
 static void put_foreign(struct buf *b, const char *text, size_t n)
 {
 	while (n) {
-		const char *nl = memchr(text, '\n', n);
-		size_t len = nl ? (size_t)(nl - text) : n;
+		size_t len = 0;
 
+		while (len < n && text[len] != '\n' && text[len] != '\t')
+			len++;
 		safe_put(b, text, len);
-		if (nl)
-			buf_putc(b, '\n');
-		text += len + (nl != NULL);
-		n -= len + (nl != NULL);
+		if (len < n)
+			buf_putc(b, text[len++]);
+		text += len;
+		n -= len;
 	}
+}
+
+void format_iperf3_message(struct sink *s, const char *what, const char *json, size_t n)
+{
+	struct i3 *w = (struct i3 *)s;
+	struct buf b = {0};
+
+	if (!i3_text(w) || !w->o.debug)
+		return;
+	i3_json_pretty(&b, json, n);
+	buf_printf(w->f.out, "%s\n", what);
+	put_foreign(w->f.out, b.data, b.len);
+	buf_putc(w->f.out, '\n');
+	buf_fini(&b);
 }
 
 void format_iperf3_server_output(struct sink *s, const char *text, size_t n, bool json)
@@ -475,7 +490,7 @@ void format_iperf3_server_output(struct sink *s, const char *text, size_t n, boo
 		return;
 	w->server_json = json;
 	if (i3_text(w)) {
-		i3_line(w, "\nServer output:\n");
+		i3_line(w, json ? "\nServer JSON output:\n" : "\nServer output:\n");
 		if (json)
 			i3_json_pretty(w->f.out, text, n);
 		else

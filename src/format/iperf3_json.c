@@ -5,6 +5,7 @@
  * one whole document whatever happened.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -455,28 +456,28 @@ static void put_udp_sum(struct i3 *w, struct jw *j, const char *key, int dir, in
 	jw_end_obj(j);
 }
 
+static void put_sums_of(struct i3 *w, struct jw *j, int dir, const char *suffix)
+{
+	static const struct {
+		const char *key;
+		int of_sender; /* -1 = both mixed: UDP's alone */
+	} sums[] = {{"sum", -1}, {"sum_sent", 1}, {"sum_received", 0}};
+	char key[64];
+
+	for (size_t i = w->t.udp ? 0 : 1; i < ARRAY_LEN(sums); i++) {
+		snprintf(key, sizeof(key), "%s%s", sums[i].key, suffix);
+		if (w->t.udp)
+			put_udp_sum(w, j, key, dir, sums[i].of_sender);
+		else
+			put_tcp_sum(w, j, key, dir, sums[i].of_sender);
+	}
+}
+
 static void put_sums(struct i3 *w, struct jw *j)
 {
-	int dir = w->t.reverse ? MODEL_DOWN : MODEL_UP;
-
-	if (w->t.udp) {
-		put_udp_sum(w, j, "sum", dir, -1);
-		put_udp_sum(w, j, "sum_sent", dir, 1);
-		put_udp_sum(w, j, "sum_received", dir, 0);
-	} else {
-		put_tcp_sum(w, j, "sum_sent", dir, true);
-		put_tcp_sum(w, j, "sum_received", dir, false);
-	}
-	if (!w->t.bidir)
-		return;
-	if (w->t.udp) {
-		put_udp_sum(w, j, "sum_bidir_reverse", MODEL_DOWN, -1);
-		put_udp_sum(w, j, "sum_sent_bidir_reverse", MODEL_DOWN, 1);
-		put_udp_sum(w, j, "sum_received_bidir_reverse", MODEL_DOWN, 0);
-	} else {
-		put_tcp_sum(w, j, "sum_sent_bidir_reverse", MODEL_DOWN, true);
-		put_tcp_sum(w, j, "sum_received_bidir_reverse", MODEL_DOWN, false);
-	}
+	put_sums_of(w, j, w->t.reverse ? MODEL_DOWN : MODEL_UP, "");
+	if (w->t.bidir)
+		put_sums_of(w, j, MODEL_DOWN, "_bidir_reverse");
 }
 
 static void put_hosts(struct i3 *w, struct jw *j)
@@ -519,6 +520,12 @@ static void put_piece(struct buf *b, const char *key, const struct buf *piece, c
 	buf_putc(b, around[1]);
 }
 
+static void put_text(struct jw *j, const char *key, const char *text)
+{
+	if (text && text[0])
+		jw_str(j, key, text);
+}
+
 void format_iperf3_document(struct sink *s, struct buf *b)
 {
 	struct i3 *w = (struct i3 *)s;
@@ -533,10 +540,8 @@ void format_iperf3_document(struct sink *s, struct buf *b)
 	buf_putc(b, ',');
 	put_piece(b, "end", &w->end, "{}");
 	j = members(b);
-	if (w->greeted && w->t.title && w->t.title[0])
-		jw_str(&j, "title", w->t.title);
-	if (w->greeted && w->t.extra_data && w->t.extra_data[0])
-		jw_str(&j, "extra_data", w->t.extra_data);
+	put_text(&j, "title", w->o.title ? w->o.title : w->t.title);
+	put_text(&j, "extra_data", w->o.extra_data ? w->o.extra_data : w->t.extra_data);
 	if (w->server.len && w->server_json)
 		jw_raw(&j, "server_output_json", w->server.data, w->server.len);
 	else if (w->server.len)

@@ -107,6 +107,21 @@ static const char *end_of(const struct i3 *w, char *dst, size_t cap)
 	return dst;
 }
 
+/* -d: of each stream. */
+static void put_socket_words(struct i3 *w, bool sends)
+{
+	const struct format_iperf3_test *t = &w->t;
+	unsigned long long window = t->window;
+
+	buf_printf(w->f.out, "SNDBUF is %llu, expecting %llu\nRCVBUF is %llu, expecting %llu\n",
+		   (unsigned long long)t->sndbuf, window, (unsigned long long)t->rcvbuf, window);
+	if (t->rate && sends)
+		buf_printf(w->f.out, "Setting application pacing to %llu\n",
+			   (unsigned long long)t->rate / 8);
+	if (t->cc[0])
+		buf_printf(w->f.out, "Congestion algorithm is %s\n", t->cc);
+}
+
 void i3_text_opened(struct i3 *w)
 {
 	const struct format_iperf3_test *t = &w->t;
@@ -115,6 +130,8 @@ void i3_text_opened(struct i3 *w)
 	for (size_t i = 0; i < t->n; i++) {
 		const struct format_iperf3_flow *f = &t->flows[i];
 
+		if (w->o.debug)
+			put_socket_words(w, w->flows[i].sender);
 		i3_line(w, IPERF3_ID " local %s port %u connected to %s port %u\n", f->socket,
 			f->local_host, f->local_port, f->remote_host, f->remote_port);
 	}
@@ -262,8 +279,27 @@ static void interval_rows(struct i3 *w, int dir)
 	put_row(w, &r, &sum);
 }
 
+/* -d: what the rows are made of. */
+static void put_interval_words(struct i3 *w)
+{
+	double mss = (double)w->t.data_mss;
+
+	for (size_t i = 0; i < w->n; i++) {
+		const struct i3_fig *f = &w->flows[i].now;
+
+		if (!w->t.udp && mss > 0)
+			buf_printf(w->f.out, "tcpi_snd_cwnd %.0f tcpi_snd_mss %.0f tcpi_rtt %.0f\n",
+				   f->cwnd / mss, mss, f->rtt * 1e6);
+		buf_printf(w->f.out,
+			   "interval_len %f bytes_transferred %.0f\ninterval forces keep\n",
+			   f->end - f->start, f->bytes);
+	}
+}
+
 void i3_text_interval(struct i3 *w)
 {
+	if (w->o.debug)
+		put_interval_words(w);
 	if (!w->headed)
 		put_head(w, interval_head(w));
 	else if (w->t.streams > 1)
@@ -298,10 +334,10 @@ static void summary_pair(struct i3 *w, const struct i3_flow *f, const struct i3_
 			put_row(w, &r,
 				sum_sent ? (of_sender ? sum_sent : sum_received)
 					 : i3_fig(f, of_sender ? I3_SENT : I3_RECEIVED));
-		else if (w->o.verbose && sum_sent)
+		else if (w->o.verbose && sum_sent && !w->t.udp)
 			i3_line(w, IPERF3_SUM " (%s statistics not available)\n",
 				of_sender ? "sender" : "receiver");
-		else if (w->o.verbose)
+		else if (w->o.verbose && !sum_sent)
 			i3_line(w, IPERF3_ID " (%s statistics not available)\n", f->id,
 				of_sender ? "sender" : "receiver");
 	}

@@ -67,7 +67,6 @@ static void ends_of(int fd, struct format_iperf3_flow *f)
 {
 	struct net_addr a = {.len = sizeof(a.ss)};
 
-	f->socket = fd;
 	if (!getsockname(fd, &a.sa, &a.len)) {
 		net_addr_unmap(&a);
 		net_addr_text(&a, f->local_host, sizeof(f->local_host));
@@ -81,18 +80,65 @@ static void ends_of(int fd, struct format_iperf3_flow *f)
 	}
 }
 
-void i3_test_flows(struct i3_test *t, const struct proto_session *s)
+/* iperf3 numbers its rows by descriptors. Scripts look for the ones that it usually has. */
+static int usual_number(const struct i3_cfg *c, size_t i)
 {
+	return (c->style == I3_STYLE_321 && !c->server ? 4 : 5) + 2 * (int)i;
+}
+
+void i3_test_flows(struct i3_test *t, const struct proto_session *s, const struct i3_cfg *c)
+{
+	socklen_t n = sizeof(t->t.cc);
+
 	free(t->flows);
 	t->flows = calloc(s->n_fds ? s->n_fds : 1, sizeof(*t->flows));
 	t->t.flows = t->flows;
 	t->t.n = t->flows ? s->n_fds : 0;
-	for (size_t i = 0; i < t->t.n; i++)
+	for (size_t i = 0; i < t->t.n; i++) {
 		ends_of(s->fds[i], &t->flows[i]);
+		t->flows[i].socket = usual_number(c, i);
+	}
 	if (!t->t.n)
 		return;
 	t->t.sndbuf = (uint64_t)sock_int(s->fds[0], SOL_SOCKET, SO_SNDBUF);
 	t->t.rcvbuf = (uint64_t)sock_int(s->fds[0], SOL_SOCKET, SO_RCVBUF);
+	if (t->t.udp)
+		return;
+	t->t.data_mss = sock_int(s->fds[0], IPPROTO_TCP, TCP_MAXSEG);
+	if (getsockopt(s->fds[0], IPPROTO_TCP, TCP_CONGESTION, t->t.cc, &n))
+		t->t.cc[0] = '\0';
+	t->t.cc[sizeof(t->t.cc) - 1] = '\0';
+}
+
+/* What servers tell by number, in the words that a client has for it. */
+const char *i3_error_words(int code)
+{
+	static const struct {
+		int code;
+		const char *text;
+	} words[] = {
+		{6, "number of parallel streams too large (maximum = 128)"},
+		{7, "block size too large (maximum = 1048576 bytes)"},
+		{27, "total required bandwidth is larger than server limit"},
+		{37, "client's requested duration exceeds the server's maximum permitted limit"},
+		{114, "unable to receive parameters from client"},
+		{119, "the client has terminated"},
+		{120, "the server has terminated"},
+		{121, "the server is busy running a test. try again later"},
+		{127, "unable to set IPv6 flow label"},
+		{134, "unable to set TCP_CONGESTION: Supplied congestion control algorithm not "
+		      "supported on this host"},
+		{141, "socket buffer size not set correctly"},
+		{142, "test authorization failed"},
+		{144, "idle timeout for receiving data"},
+		{160, "server test duration expired"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (words[i].code == code)
+			return words[i].text;
+	}
+	return NULL;
 }
 
 void i3_test_fini(struct i3_test *t)
@@ -181,8 +227,7 @@ void i3_pidfile_end(const char *file, int fd)
 
 /* ---- the command ------------------------------------------------------------------------------- */
 
-/* Whoever asked for JSON reads JSON, whatever was wrong. */
-static void error_document(struct i3_out *o, const char *text)
+void i3_error_document(struct i3_out *o, const char *text)
 {
 	struct sink *w = o->c->json ? i3_writer(o, &o->buf) : NULL;
 
@@ -194,21 +239,38 @@ static void error_document(struct i3_out *o, const char *text)
 	i3_out_flush(o);
 }
 
+int i3_fail_early(struct i3_out *o, const char *text)
+{
+	i3_complain(o, "error - %s", text);
+	i3_error_document(o, text);
+	return 1;
+}
+
+int i3_refuse(struct i3_out *o, const char *text, const char *more)
+{
+	bool new = o->c->style == I3_STYLE_321;
+
+	if (more)
+		i3_complain(o, "%s", more);
+	i3_complain(o, "parameter error - %s\n", text);
+	if (o->c->json)
+		i3_error_document(o, text);
+	else
+		i3_usage(o->c, new ? STDERR_FILENO : STDOUT_FILENO);
+	return 1;
+}
+
 static int refuse(const struct i3_cfg *c, const struct i3_error *e)
 {
 	struct i3_out o = {.c = c, .fd = STDOUT_FILENO, .err_fd = STDERR_FILENO};
 
+	i3_system_info(o.system_info, sizeof(o.system_info));
 	if (e->told) {
 		i3_usage(NULL, STDERR_FILENO);
-		return 1;
+		i3_error_document(&o, "unrecognized option");
+	} else {
+		i3_refuse(&o, e->text, NULL);
 	}
-	i3_system_info(o.system_info, sizeof(o.system_info));
-	i3_complain(&o, "%serror - %s%s", e->param ? "parameter " : "", e->text,
-		    e->param ? "\n" : "");
-	if (c->json)
-		error_document(&o, e->text);
-	else if (e->param)
-		i3_usage(c, c->style == I3_STYLE_321 ? STDERR_FILENO : STDOUT_FILENO);
 	i3_out_close(&o);
 	return 1;
 }
@@ -224,9 +286,9 @@ static int run_role(const struct i3_cfg *c)
 		rc = -EINVAL;
 	}
 	if (rc < 0) {
-		i3_complain(&o, "error - %s", e.text);
-		error_document(&o, e.text);
-		status = 1;
+		status = i3_fail_early(&o, e.text);
+		if (c->server)
+			i3_complain(&o, "exiting");
 	} else {
 		status = c->server ? i3_server(c, &o) : i3_client(c, &o);
 	}

@@ -30,7 +30,7 @@ struct client {
 	struct proto_login *login;
 	int file_fd; /* 0 = none */
 	uint64_t file_size;
-	bool greeted, opened;
+	bool no_key, dialled, greeted, opened;
 };
 
 /* ---- the request ------------------------------------------------------------------------- */
@@ -161,16 +161,34 @@ static void on_plan(void *arg, struct flow_plan *p)
 	}
 }
 
+static void on_message(void *arg, const char *what, const char *json, size_t n)
+{
+	struct client *k = arg;
+
+	format_iperf3_message(k->writer, what, json, n);
+	i3_out_flush(k->o);
+}
+
+static void warn_of_fragments(const struct client *k)
+{
+	const struct format_iperf3_test *t = &k->test.t;
+
+	if (t->udp && t->mss_now > 0 && t->blksize > t->mss_now)
+		dprintf(k->o->err_fd,
+			"warning: UDP block size %lld exceeds TCP MSS %lld, may result in "
+			"fragmentation / drops\n",
+			(long long)t->blksize, (long long)t->mss_now);
+}
+
 static void on_greeted(void *arg, struct proto_session *s)
 {
 	struct client *k = arg;
 
 	i3_test_read(&k->test, s, k->c->host);
-	k->test.t.title = k->c->title;
-	k->test.t.extra_data = k->c->extra_data;
 	k->test.t.file = k->c->file;
 	k->test.t.file_size = k->file_size;
 	k->greeted = true;
+	warn_of_fragments(k);
 	format_iperf3_greeted(k->writer, &k->test.t);
 	i3_out_flush(k->o);
 }
@@ -179,7 +197,7 @@ static void on_opened(void *arg, struct proto_session *s)
 {
 	struct client *k = arg;
 
-	i3_test_flows(&k->test, s);
+	i3_test_flows(&k->test, s, k->c);
 	i3_apply_sockets(k->c, s);
 	k->opened = true;
 	format_iperf3_opened(k->writer, &k->test.t);
@@ -302,12 +320,10 @@ static int open_login(struct client *k, struct weir_err *e)
 
 	if (!k->c->username)
 		return 0;
-	if (!getenv("IPERF3_PASSWORD")) {
+	if (!getenv("IPERF3_PASSWORD") && !access(k->c->public_key, R_OK)) {
 		typed = getpass("Password: ");
 		if (!typed)
-			return err_set(e, WEIR_USAGE, EINVAL,
-				       "you must specify a username, password, and path to a valid "
-				       "RSA public key");
+			return err_set(e, WEIR_USAGE, EINVAL, "there is no password");
 		setenv("IPERF3_PASSWORD", typed, 1);
 		explicit_bzero(typed, strlen(typed));
 	}
@@ -324,13 +340,16 @@ static int prepare(struct client *k, struct weir_err *e)
 			     "not supported on this host");
 	if (rc >= 0)
 		rc = open_file(k, e);
-	if (rc >= 0)
+	if (rc >= 0) {
 		rc = open_login(k, e);
+		k->no_key = rc < 0;
+	}
 	if (rc >= 0)
 		open_store(k);
 	k->extra = (struct proto_extra){.arg = k,
 					.greeted = on_greeted,
 					.opened = on_opened,
+					.message = on_message,
 					.get_server_output = k->c->server_output,
 					.server_affinity = (int)k->c->server_cpu};
 	if (k->c->extra_data)
@@ -357,38 +376,13 @@ static void client_fini(struct client *k)
 
 /* ---- how it ended -------------------------------------------------------------------------------- */
 
-/* iperf3's own sentences for the errors that its servers send. */
-static const struct {
-	int code;
-	const char *text;
-} server_errors[] = {
-	{6, "number of parallel streams too large (maximum = 128)"},
-	{7, "block size too large (maximum = 1048576 bytes)"},
-	{27, "total required bandwidth is larger than server limit"},
-	{37, "client's requested duration exceeds the server's maximum permitted limit"},
-	{114, "unable to receive parameters from client"},
-	{119, "the client has terminated"},
-	{120, "the server has terminated"},
-	{121, "the server is busy running a test. try again later"},
-	{142, "test authorization failed"},
-	{160, "server test duration expired"},
-};
-
-static const char *server_error(const struct client *k)
-{
-	for (size_t i = 0; k->extra.error_code && i < ARRAY_LEN(server_errors); i++) {
-		if (server_errors[i].code == k->extra.error_code)
-			return server_errors[i].text;
-	}
-	return NULL;
-}
-
 static void connect_error(const struct client *k, const struct weir_err *e, char *dst, size_t cap)
 {
 	/* What getaddrinfo(3) could not find has an errno here. */
-	const char *why = e->code == ENOENT   ? "Name or service not known"
-			  : e->code == EAGAIN ? "Temporary failure in name resolution"
-					      : strerror(e->code);
+	const char *why = e->code == ENOENT         ? "Name or service not known"
+			  : e->code == EAGAIN       ? "Temporary failure in name resolution"
+			  : e->code == EAFNOSUPPORT ? "Address family for hostname not supported"
+						    : strerror(e->code);
 
 	snprintf(dst, cap, "unable to connect to server%s: %s",
 		 k->c->style == I3_STYLE_321
@@ -398,10 +392,23 @@ static void connect_error(const struct client *k, const struct weir_err *e, char
 		 why);
 }
 
+/* What connecting a stream ends with; everything else is the dialogue's. */
+static bool is_of_stream(const struct client *k, int code)
+{
+	static const int codes[] = {ECONNREFUSED, EADDRINUSE,  EADDRNOTAVAIL, EACCES,
+				    EHOSTUNREACH, ENETUNREACH, ETIMEDOUT,     EPERM};
+
+	for (size_t i = 0; k->greeted && !k->opened && i < ARRAY_LEN(codes); i++) {
+		if (codes[i] == code)
+			return true;
+	}
+	return false;
+}
+
 /* What it was, in the words that scripts know; where iperf3 has none, in ours. */
 static void describe(const struct client *k, const struct weir_err *e, char *dst, size_t cap)
 {
-	const char *told = server_error(k);
+	const char *told = i3_error_words(k->extra.error_code);
 
 	if (told)
 		snprintf(dst, cap, "%s", told);
@@ -413,17 +420,25 @@ static void describe(const struct client *k, const struct weir_err *e, char *dst
 		snprintf(dst, cap, "control socket has closed unexpectedly");
 	else if (e->code == ECONNABORTED)
 		snprintf(dst, cap, "the server has terminated");
-	else if (!k->greeted && e->domain == WEIR_OS)
+	else if (k->dialled && !k->greeted && e->domain == WEIR_OS)
 		connect_error(k, e, dst, cap);
+	else if (k->c->flow_label && e->code == EAFNOSUPPORT)
+		snprintf(dst, cap, "unable to set IPv6 flow label");
+	else if (is_of_stream(k, e->code))
+		snprintf(dst, cap, "unable to connect stream: %s", strerror(e->code));
 	else
 		snprintf(dst, cap, "%s", e->msg);
 }
 
-static void complain(struct client *k, const char *text)
+/* With -J all is in the document; and 3.12 takes what it says there for success. */
+static int complain(struct client *k, const char *text)
 {
+	bool new = k->c->style == I3_STYLE_321 || k->c->stream;
+
 	format_iperf3_error(k->writer, text);
-	if (!k->c->json || k->c->style == I3_STYLE_312)
+	if (!k->c->json)
 		i3_complain(k->o, "error - %s", text);
+	return k->c->json && !new ? 0 : 1;
 }
 
 static const struct model_event *event_of(const struct model_run *run, enum model_warn_code code)
@@ -437,15 +452,18 @@ static const struct model_event *event_of(const struct model_run *run, enum mode
 
 static int interrupted(struct client *k)
 {
-	static const char text[] = "interrupt - the client has terminated";
-	int sig = i3_stop_signal();
+	bool new = k->c->style == I3_STYLE_321;
+	int sig = i3_stop_signal(), n;
+	char text[120];
 
+	n = snprintf(text, sizeof(text), "interrupt - the client has terminated");
+	if (new)
+		snprintf(text + n, sizeof(text) - (size_t)n, " by signal %s(%d)", strsignal(sig),
+			 sig);
 	format_iperf3_error(k->writer, text);
-	if (k->c->style == I3_STYLE_321)
-		i3_complain(k->o, "%s by signal %s(%d)", text, strsignal(sig), sig);
-	else
+	if (!k->c->json)
 		i3_complain(k->o, "%s", text);
-	return k->c->style == I3_STYLE_321 ? 0 : 1;
+	return new ? 0 : 1;
 }
 
 /* A run that was cut short has its figures all the same. */
@@ -462,8 +480,7 @@ static int ended_early(struct client *k, const struct model_run *run)
 		return interrupted(k);
 	e.code = told ? ECONNABORTED : EPIPE;
 	describe(k, &e, text, sizeof(text));
-	complain(k, text);
-	return 1;
+	return complain(k, text);
 }
 
 static int finished(struct client *k, const struct model_run *run)
@@ -478,7 +495,7 @@ static int finished(struct client *k, const struct model_run *run)
 	} else {
 		status = ended_early(k, run);
 	}
-	format_iperf3_finish(k->writer, !status && run->outcome == OUTCOME_COMPLETE);
+	format_iperf3_finish(k->writer, run->outcome == OUTCOME_COMPLETE);
 	i3_out_flush(k->o);
 	return status;
 }
@@ -486,13 +503,13 @@ static int finished(struct client *k, const struct model_run *run)
 static int failed(struct client *k, const struct weir_err *e)
 {
 	char text[240];
-	int status = 1;
+	int status;
 
 	if (e->code == ECANCELED) {
 		status = interrupted(k);
 	} else {
 		describe(k, e, text, sizeof(text));
-		complain(k, text);
+		status = complain(k, text);
 	}
 	format_iperf3_finish(k->writer, false);
 	i3_out_flush(k->o);
@@ -526,6 +543,7 @@ static int measure(struct client *k, const struct request *r, struct weir_err *e
 
 	if (!ctx.sink)
 		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	k->dialled = true;
 	rc = r->m->run(&ctx, r->cfg, e);
 	status = rc < 0 ? failed(k, e) : finished(k, ctx.run);
 	if (ctx.sink->close(ctx.sink, &stored) < 0)
@@ -544,14 +562,18 @@ int i3_client(const struct i3_cfg *c, struct i3_out *o)
 	struct i3_error pid = {0};
 	int rc = k.writer ? prepare(&k, &e) : -ENOMEM, pid_fd = -1;
 
-	if (rc >= 0 && c->pidfile && (pid_fd = i3_pidfile(c->pidfile, &pid)) < 0)
-		rc = err_set(&e, WEIR_USAGE, EEXIST, "%s", pid.text);
-	if (rc >= 0)
+	if (rc >= 0 && c->pidfile)
+		rc = pid_fd = i3_pidfile(c->pidfile, &pid);
+	if (rc >= 0) {
 		i3_banner(o);
-	if (rc >= 0)
 		rc = make_request(&r, &k, &e);
+	}
 	if (rc >= 0)
 		rc = measure(&k, &r, &e);
+	else if (pid.text[0])
+		rc = i3_fail_early(o, pid.text);
+	else if (k.no_key)
+		rc = i3_refuse(o, I3_NO_CLIENT_KEY, e.msg);
 	else if (k.writer)
 		rc = failed(&k, &e);
 	i3_pidfile_end(c->pidfile, pid_fd);

@@ -33,6 +33,8 @@ static int set_time(void *field, const char *arg, struct weir_err *e);
 static int set_style(void *field, const char *arg, struct weir_err *e);
 static int set_absent(void *field, const char *arg, struct weir_err *e);
 static int set_nothing(void *field, const char *arg, struct weir_err *e);
+static int set_v4(void *field, const char *arg, struct weir_err *e);
+static int set_v6(void *field, const char *arg, struct weir_err *e);
 
 /* clang-format off */
 static const struct opt both_rows[] = {
@@ -56,8 +58,8 @@ static const struct opt both_rows[] = {
 	{.name = "cntl-ka", .type = OPT_FUNC, .flags = OPT_OPTARG, .metavar = "IDLE/INTERVAL/COUNT", .help = "TCP keepalive of the control connection", .func = set_keepalive},
 	{.name = "mptcp", .letter = 'm', .type = OPT_FLAG, .offset = F(mptcp), .help = "not here: flows are plain TCP"},
 	{.name = "debug", .letter = 'd', .type = OPT_FUNC, .flags = OPT_OPTARG, .metavar = "LEVEL", .help = "what is said on standard error (1 to 4)", .func = set_debug},
-	{.name = "version4", .letter = '4', .type = OPT_FLAG, .offset = F(v4), .help = "IPv4 only"},
-	{.name = "version6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},
+	{.name = "version4", .letter = '4', .type = OPT_FUNC, .help = "IPv4 only", .func = set_v4},
+	{.name = "version6", .letter = '6', .type = OPT_FUNC, .help = "IPv6 only", .func = set_v6},
 	{.name = "version", .letter = 'v', .type = OPT_FLAG, .offset = F(version), .help = "say which version this stands for"},
 	{.name = "help", .letter = 'h', .type = OPT_FLAG, .offset = F(help), .help = "say this"},
 };
@@ -166,7 +168,7 @@ static const char *words_of(const struct opt *o)
 		if (!strcmp(range_words[i].option, o->name))
 			return range_words[i].text;
 	}
-	return "a value is out of its range";
+	return "";
 }
 
 /* ---- values ------------------------------------------------------------------------------ */
@@ -365,6 +367,26 @@ static int set_nothing(void *field, const char *arg, struct weir_err *e)
 	return 0;
 }
 
+static int set_family(struct i3_cfg *c, bool v6)
+{
+	c->v4 = !v6;
+	c->v6 = v6;
+	return 0;
+}
+
+/* The last one holds. */
+static int set_v4(void *field, const char *arg, struct weir_err *e)
+{
+	(void)arg, (void)e;
+	return set_family(field, false);
+}
+
+static int set_v6(void *field, const char *arg, struct weir_err *e)
+{
+	(void)arg, (void)e;
+	return set_family(field, true);
+}
+
 static int set_text(char **at, const char *arg)
 {
 	free(*at);
@@ -430,7 +452,10 @@ static int value_failed(const struct opt *o, int rc, struct i3_error *e)
 		snprintf(e->text, sizeof(e->text), "--%s: %s", o->name, o->help);
 		return -EINVAL;
 	}
-	return fail(e, rc == -ENOMEM ? "out of memory" : words_of(o));
+	fail(e, rc == -ENOMEM ? "out of memory" : words_of(o));
+	if (!e->text[0])
+		snprintf(e->text, sizeof(e->text), "--%s: out of its range", o->name);
+	return -EINVAL;
 }
 
 struct names { /* for getopt_long: its value is 256 times the set, plus the row, from 256 on */
@@ -486,29 +511,39 @@ static void note_role(struct seen *seen, enum role role, const struct opt *o)
 		seen->client_only = true;
 }
 
+static int take(struct i3_cfg *c, const struct names *n, int got, struct seen *seen,
+		struct i3_error *e)
+{
+	int value = got < 128 ? n->of_letter[got & 127] : got, rc;
+	const struct opt *o;
+
+	if (got == '?' || value < 256) {
+		e->told = true;
+		return -EINVAL;
+	}
+	o = &i3_sets[value / 256 - 1].rows[value % 256];
+	note_role(seen, (enum role)(value / 256 - 1), o);
+	rc = set_value(c, o, optarg);
+	return rc < 0 ? value_failed(o, rc, e) : 0;
+}
+
 static int parse_line(struct i3_cfg *c, int argc, char **argv, struct seen *seen,
 		      struct i3_error *e)
 {
+	struct i3_error rest;
 	struct names n;
-	int got;
+	int got, rc = 0;
 
 	make_names(&n);
 	optind = 0; /* GNU: from the start, whatever was parsed before */
-	while ((got = getopt_long(argc, argv, n.letters, n.long_names, NULL)) != -1) {
-		const struct opt *o;
-		int value = got < 128 ? n.of_letter[got & 127] : got, rc;
-
-		if (got == '?' || value < 256) {
-			e->told = true;
-			return -EINVAL;
-		}
-		o = &i3_sets[value / 256 - 1].rows[value % 256];
-		note_role(seen, (enum role)(value / 256 - 1), o);
-		rc = set_value(c, o, optarg);
-		if (rc < 0)
-			return value_failed(o, rc, e);
-	}
-	return 0;
+	while (rc >= 0 && (got = getopt_long(argc, argv, n.letters, n.long_names, NULL)) != -1)
+		rc = take(c, &n, got, seen, e);
+	/* How it is to be said may stand behind what was wrong. */
+	opterr = 0;
+	while (rc < 0 && (got = getopt_long(argc, argv, n.letters, n.long_names, NULL)) != -1)
+		take(c, &n, got, seen, &rest);
+	opterr = 1;
+	return rc;
 }
 
 int i3_split_device(char **host, char **dev)
@@ -559,11 +594,8 @@ static int check(const struct i3_cfg *c, const struct seen *seen, struct i3_erro
 		{c->udp && c->file, "-F sends a file by TCP only"},
 		{c->host && c->rcv_given && !c->reverse && !c->bidir,
 		 "client receive timeout is valid only in receiving mode: "},
-		{!c->username != !c->public_key,
-		 "you must specify a username, password, and path to a valid RSA public key"},
-		{!c->key != !c->users,
-		 "you must specify a path to a valid RSA private key and a user credential file"},
-		{c->v4 && c->v6, "-4 and -6 exclude each other"},
+		{!c->username != !c->public_key, I3_NO_CLIENT_KEY},
+		{!c->key != !c->users, I3_NO_SERVER_KEY},
 		{c->style == I3_STYLE_312 && c->omit_s > 60, "bogus value for --omit"},
 		{c->style == I3_STYLE_312 && c->mss > 9216,
 		 "TCP MSS too large (maximum = 9216 bytes)"},
@@ -593,9 +625,9 @@ int i3_parse(struct i3_cfg *c, int argc, char **argv, struct i3_error *e)
 			     .parallel = 1};
 	*e = (struct i3_error){0};
 	rc = parse_line(c, argc, argv, &seen, e);
+	fill_in(c);
 	if (rc < 0 || c->help || c->version)
 		return rc;
-	fill_in(c);
 	return check(c, &seen, e);
 }
 

@@ -125,7 +125,9 @@ struct sink *i3_writer(struct i3_out *o, struct buf *out)
 					.unit = c->unit,
 					.version = i3_version(c),
 					.system_info = o->system_info,
-					.no_intervals = c->server && c->interval_s <= 0,
+					.title = c->server ? NULL : c->title,
+					.extra_data = c->server ? NULL : c->extra_data,
+					.debug = c->debug > 0,
 					.prefix = i3_out_prefix,
 					.arg = o};
 

@@ -18,6 +18,7 @@
 #include "persona/priv.h"
 #include "serve/serve.h"
 
+#define WHOLE_NS   (7 * 86400 * NSEC_PER_SEC) /* -i 0: one interval, at the end */
 #define RULE       "-----------------------------------------------------------"
 #define SLOTS      64                  /* weir's own default of tests at once */
 #define HELD_MAX   ((size_t)16 << 20)  /* of a report that waits for its turn */
@@ -32,6 +33,7 @@ struct server {
 	struct i3_out *o;
 	struct buf held[SLOTS];
 	bool busy[SLOTS];
+	bool cut;   /* a test that ran when it was stopped has said so */
 	int live;   /* the slot that prints as it goes; -1 = none */
 	unsigned n; /* tests listened for */
 };
@@ -65,12 +67,15 @@ static void bring(struct report *r)
 	buf_clear(b);
 }
 
+/* Who reads JSON reads all of it there. */
 static void complain(struct report *r, const char *text)
 {
 	char line[300];
 	int n = snprintf(line, sizeof(line), "iperf3: %s\n", text);
 
 	bring(r);
+	if (r->c->json)
+		return;
 	r->put(r->put_arg, 1, line, (size_t)(n < (int)sizeof(line) ? n : (int)sizeof(line) - 1));
 }
 
@@ -78,8 +83,7 @@ static void on_plan(void *arg, struct flow_plan *p)
 {
 	struct report *r = arg;
 
-	if (r->c->interval_s > 0)
-		p->interval_ns = (int64_t)(r->c->interval_s * 1e9);
+	p->interval_ns = r->c->interval_s > 0 ? (int64_t)(r->c->interval_s * 1e9) : WHOLE_NS;
 	if (r->c->file)
 		r->file_fd = open(r->c->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	for (size_t i = 0; r->file_fd > 0 && i < p->n; i++) {
@@ -107,10 +111,18 @@ static void on_opened(void *arg, struct proto_session *s)
 {
 	struct report *r = arg;
 
-	i3_test_flows(&r->test, s);
+	i3_test_flows(&r->test, s, r->c);
 	r->test.t.interval_s = r->c->interval_s;
 	i3_apply_sockets(r->c, s);
 	format_iperf3_opened(r->writer, &r->test.t);
+	bring(r);
+}
+
+static void on_message(void *arg, const char *what, const char *json, size_t n)
+{
+	struct report *r = arg;
+
+	format_iperf3_message(r->writer, what, json, n);
 	bring(r);
 }
 
@@ -186,6 +198,7 @@ static void *begin(void *arg, struct measure_serve *m, serve_put *put, void *put
 	r->extra = (struct proto_extra){.arg = r,
 					.greeted = on_greeted,
 					.opened = on_opened,
+					.message = on_message,
 					.output = on_output,
 					.server_affinity = -1};
 	r->hooks = (struct measure_hooks){.arg = r,
@@ -199,37 +212,46 @@ static void *begin(void *arg, struct measure_serve *m, serve_put *put, void *put
 	return r;
 }
 
+static const char gone[] = "the client has unexpectedly closed the connection";
+
+static bool ran_into(const struct model_run *run, enum model_warn_code code)
+{
+	for (size_t i = 0; run && i < run->n_events; i++) {
+		if (run->events[i].code == code)
+			return true;
+	}
+	return false;
+}
+
+/* NULL: the front says it, once. */
 static const char *why_ended(const struct report *r, const struct model_run *run,
 			     const struct weir_err *e)
 {
-	for (size_t i = 0; run && i < run->n_events; i++) {
-		if (run->events[i].code == WARN_PEER_TERMINATED)
-			return "the client has terminated";
-		if (run->events[i].code == WARN_INTERRUPTED)
-			return NULL; /* the front says it, once */
-	}
-	if (r->hooks.too_much)
-		return "error - total required bandwidth is larger than server limit";
-	if (r->hooks.idle)
-		return "error - idle timeout for receiving data";
-	if (e->code == EACCES)
-		return "error - test authorization failed";
-	if (e->code)
+	const char *words = i3_error_words(r->extra.error_code);
+
+	if (ran_into(run, WARN_PEER_TERMINATED))
+		return "the client has terminated";
+	if (ran_into(run, WARN_INTERRUPTED) || e->code == ECANCELED)
 		return NULL;
-	return "error - control socket has closed unexpectedly";
+	if (r->hooks.too_much)
+		return "total required bandwidth is larger than server limit";
+	if (r->hooks.idle)
+		return "idle timeout for receiving data";
+	if (!e->code || e->code == EPIPE || e->code == ECONNRESET)
+		return gone;
+	return words ? words : e->msg;
 }
 
 static void say_why(struct report *r, const struct model_run *run, const struct weir_err *e)
 {
 	const char *why = why_ended(r, run, e);
+	bool plain = why == gone || ran_into(run, WARN_PEER_TERMINATED);
 	char text[280];
 
-	if (!why && e->code)
-		snprintf(text, sizeof(text), "error - %s", e->msg);
-	if (why || e->code)
-		complain(r, why ? why : text);
-	if (why || e->code)
-		format_iperf3_error(r->writer, why ? why : text);
+	snprintf(text, sizeof(text), "%s%s", plain ? "" : "error - ", why ? why : "");
+	if (why)
+		complain(r, text);
+	format_iperf3_error(r->writer, why ? text : "interrupt - the server has terminated");
 }
 
 static void end(void *thing, const struct model_run *run, int rc, const struct weir_err *e)
@@ -237,9 +259,9 @@ static void end(void *thing, const struct model_run *run, int rc, const struct w
 	struct report *r = thing;
 	bool whole = rc >= 0 && run && run->outcome == OUTCOME_COMPLETE;
 
-	if (rc >= 0 && !r->hooks.too_much)
-		put_report(r, run);
-	else if (r->c->json && run && run->n_parts)
+	/* Of a client that is gone iperf3 has no summary; a document has what there was. */
+	if (r->c->json ? run && run->n_parts
+		       : whole || (rc >= 0 && !r->hooks.too_much && why_ended(r, run, e) != gone))
 		put_report(r, run);
 	if (!whole)
 		say_why(r, run, e);
@@ -293,6 +315,7 @@ static void test_ended(struct server *s, size_t slot)
 {
 	bool spoke = s->busy[slot];
 
+	s->cut |= spoke && i3_is_stopping();
 	s->busy[slot] = false;
 	is_busy = running(s) > 0;
 	if (s->live == (int)slot)
@@ -418,7 +441,7 @@ static int become_daemon(void)
 	return 0;
 }
 
-static int serve(struct server *s, struct weir_err *e)
+static int serve(struct server *s, const struct proto_login *login, struct weir_err *e)
 {
 	static const struct net_prefix everybody[] = {{.family = AF_INET}, {.family = AF_INET6}};
 	const struct i3_cfg *c = s->c;
@@ -432,69 +455,96 @@ static int serve(struct server *s, struct weir_err *e)
 				.allow = everybody,
 				.n_allow = ARRAY_LEN(everybody),
 				.one_off = c->one_off,
+				.one_any = true,
 				.limits = {.tests = SLOTS,
 					   .rate_bps = c->limit_bps,
 					   .duration_ns = c->max_duration_s * NSEC_PER_SEC},
+				.login = login,
 				/* A file belongs to who started us. */
 				.user = c->file && geteuid() == 0 ? "root" : NULL,
 				.grace_ns = GRACE_NS,
+				.stop_fd = stop_fd(c),
 				.listen_fd = -1,
 				.log = on_log,
 				.ready = on_ready,
 				.words = &words,
 				.arg = s};
-	struct proto_login *login = NULL;
 	struct buf facts = {0};
-	int rc = cmd_login_server(c->key, c->users, c->skew_s * NSEC_PER_SEC, c->pkcs1, &login, e);
+	int rc;
 
-	if (rc >= 0) {
-		host_facts(&facts, NULL);
-		cfg.facts = facts.data;
-		cfg.login = login;
-		cfg.stop_fd = stop_fd(c);
-		rc = serve_run(&cfg, e);
-	}
+	host_facts(&facts, NULL);
+	cfg.facts = facts.data;
+	rc = serve_run(&cfg, e);
 	buf_fini(&facts);
-	proto_login_free(login);
 	return rc;
+}
+
+/* In one document a test, or one of its own where there was no test. */
+static void say(struct server *s, const char *text)
+{
+	if (!s->c->json)
+		i3_complain(s->o, "%s", text);
+	else if (!s->cut)
+		i3_error_document(s->o, text);
 }
 
 static int stopped(struct server *s)
 {
-	int sig = i3_stop_signal();
+	bool new = s->c->style == I3_STYLE_321;
+	int sig = i3_stop_signal(), n;
+	char text[120];
 
 	if (!sig)
 		return 0;
-	if (s->c->style == I3_STYLE_321)
-		i3_complain(s->o, "interrupt - the server has terminated by signal %s(%d)",
-			    strsignal(sig), sig);
+	n = snprintf(text, sizeof(text), "interrupt - the server has terminated");
+	if (new)
+		snprintf(text + n, sizeof(text) - (size_t)n, " by signal %s(%d)", strsignal(sig),
+			 sig);
+	say(s, text);
+	return new ? 0 : 1;
+}
+
+static int no_listener(struct server *s, const struct weir_err *e)
+{
+	char text[300];
+
+	if (e->domain == WEIR_OS)
+		snprintf(text, sizeof(text), "error - unable to start listener for connections: %s",
+			 e->code == ENOENT ? "Name or service not known" : strerror(e->code));
 	else
-		i3_complain(s->o, "interrupt - the server has terminated");
-	return s->c->style == I3_STYLE_321 ? 0 : 1;
+		snprintf(text, sizeof(text), "error - %s", e->msg);
+	say(s, text);
+	if (e->domain == WEIR_OS)
+		i3_complain(s->o, "exiting");
+	return 1;
 }
 
 int i3_server(const struct i3_cfg *c, struct i3_out *o)
 {
 	struct server s = {.c = c, .o = o, .live = -1};
+	struct proto_login *login = NULL;
 	struct weir_err e = {0};
-	struct i3_error pid = {0};
-	int rc = c->daemon ? become_daemon() : 0, pid_fd = -1;
+	struct i3_error early = {0};
+	int rc, pid_fd = -1;
 
+	if (cmd_login_server(c->key, c->users, c->skew_s * NSEC_PER_SEC, c->pkcs1, &login, &e) < 0)
+		return i3_refuse(o, I3_NO_SERVER_KEY, e.msg);
+	rc = c->daemon ? become_daemon() : 0;
 	if (rc < 0)
-		err_os(&e, -rc, "unable to become a daemon");
-	if (rc >= 0 && c->pidfile && (rc = pid_fd = i3_pidfile(c->pidfile, &pid)) < 0)
-		err_set(&e, WEIR_USAGE, EEXIST, "%s", pid.text);
-	i3_banner(o);
-	if (rc >= 0)
-		rc = serve(&s, &e);
-	i3_pidfile_end(c->pidfile, pid_fd);
+		snprintf(early.text, sizeof(early.text), "unable to become a daemon: %s",
+			 strerror(-rc));
+	if (rc >= 0 && c->pidfile)
+		rc = pid_fd = i3_pidfile(c->pidfile, &early);
+	if (rc < 0) {
+		rc = i3_fail_early(o, early.text);
+	} else {
+		i3_banner(o);
+		rc = serve(&s, login, &e);
+		i3_pidfile_end(c->pidfile, pid_fd);
+		rc = rc < 0 ? no_listener(&s, &e) : stopped(&s);
+	}
 	for (size_t i = 0; i < SLOTS; i++)
 		buf_fini(&s.held[i]);
-	if (rc < 0 && e.domain == WEIR_OS)
-		i3_complain(o,
-			    "error - unable to start listener for connections: %s\niperf3: exiting",
-			    strerror(e.code));
-	else if (rc < 0)
-		i3_complain(o, "error - %s", e.msg);
-	return rc < 0 ? 1 : stopped(&s);
+	proto_login_free(login);
+	return rc;
 }

@@ -47,7 +47,7 @@ struct i3_cfg {
 };
 /* What is wrong, in iperf3's words; param: it goes with the usage. */
 struct i3_error {
-	bool param, told; /* told: the parser has said it already */
+	bool param, told; /* told: getopt has said it already */
 	char text[240];
 };
 /* 0, or -EINVAL with e. */
@@ -82,6 +82,16 @@ struct sink *i3_writer(struct i3_out *o, struct buf *out);
 void i3_banner(struct i3_out *o);
 int i3_usage(const struct i3_cfg *c, int fd);
 int i3_print_version(const struct i3_cfg *c);
+/* Whoever asked for JSON reads JSON, whatever was wrong. */
+void i3_error_document(struct i3_out *o, const char *text);
+/* What went wrong before there was anything to do; the exit code. */
+int i3_fail_early(struct i3_out *o, const char *text);
+/* A wrong command line: iperf3's words, the usage, and what it was in ours (NULL = nothing more).
+ * The exit code. */
+#define I3_NO_SERVER_KEY \
+	"you must specify a path to a valid RSA private key and a user credential file"
+#define I3_NO_CLIENT_KEY "you must specify a username, password, and path to a valid RSA public key"
+int i3_refuse(struct i3_out *o, const char *text, const char *more);
 
 /* A stop signal: readable, then its number can be taken (0 = none came). */
 int i3_stop_fd(void);
@@ -98,7 +108,9 @@ struct i3_test { /* a session's side of struct format_iperf3_test */
 };
 /* What both roles read off a session; host: as the user calls it, NULL = the peer's address. */
 void i3_test_read(struct i3_test *t, const struct proto_session *s, const char *host);
-void i3_test_flows(struct i3_test *t, const struct proto_session *s);
+void i3_test_flows(struct i3_test *t, const struct proto_session *s, const struct i3_cfg *c);
+/* iperf3's sentence for one of its error numbers, or NULL. */
+const char *i3_error_words(int code);
 void i3_test_fini(struct i3_test *t);
 /* Timeouts and keepalive of the sockets. */
 void i3_apply_sockets(const struct i3_cfg *c, const struct proto_session *s);

@@ -189,6 +189,8 @@ static int send_params(struct proto_session *s, struct weir_err *e)
 			      IPERF3_PARAMS_MAX);
 	if (ret == 0)
 		ret = put_json(s, &b, e);
+	if (ret == 0)
+		iperf3_extra_tell(s->extra, "send_parameters:", b.data, b.len);
 	buf_fini(&token);
 	buf_fini(&b);
 	return ret;
@@ -201,10 +203,10 @@ static int iperf3_connect(struct proto_session *s, struct weir_err *e)
 
 	memcpy(s->peer.tool, "iperf3", sizeof("iperf3"));
 	proto_udp_lengths(s, s->plan);
-	if (ret == 0 && s->extra && s->extra->greeted)
-		s->extra->greeted(s->extra->arg, s);
 	if (ret == 0)
 		ret = send_params(s, e);
+	if (ret == 0 && s->extra && s->extra->greeted)
+		s->extra->greeted(s->extra->arg, s);
 	if (ret == 0)
 		ret = want_state(s, ST_CREATE_STREAMS, deadline, s->stop_fd,
 				 "it looks at the parameters", e);
@@ -251,6 +253,8 @@ static int send_results(struct proto_session *s, const struct proto_result *mine
 	if (ret == 0 && s->extra && s->role == PROTO_SERVER)
 		iperf3_extra_put_results(s->extra, mine, &b);
 	ret = ret < 0 ? err_os(e, -ret, "results") : put_json(s, &b, e);
+	if (ret == 0)
+		iperf3_extra_tell(s->extra, "send_results", b.data, b.len);
 	buf_fini(&b);
 	return ret;
 }
@@ -264,6 +268,8 @@ static int get_results(struct proto_session *s, struct proto_result *theirs, int
 
 	if (ret == 0)
 		ret = iperf3_results_get(text, n, s->plan->n, theirs, e);
+	if (ret == 0)
+		iperf3_extra_tell(s->extra, "get_results", text, n);
 	if (ret == 0 && s->extra && s->role == PROTO_CLIENT)
 		iperf3_extra_get_results(s->extra, text, n);
 	free(text);
@@ -297,6 +303,8 @@ static void put_error(struct proto_session *s, int code, int os)
 	put_be32(b + 1, (uint32_t)code);
 	put_be32(b + 5, (uint32_t)os);
 	s->error_told = true;
+	if (s->extra)
+		s->extra->error_code = code;
 	put_bytes(s, b, sizeof(b), NULL);
 }
 
@@ -391,6 +399,8 @@ static int read_request(struct proto_session *s, int *code, struct weir_err *e)
 		       "reading its parameters", e);
 	if (ret == 0)
 		ret = iperf3_params_get(text, n, &params, code, e);
+	if (ret == 0)
+		iperf3_extra_tell(s->extra, "get_parameters:", text, n);
 	if (ret == 0 && s->extra)
 		iperf3_extra_get_params(s->extra, text, n);
 	free(text);
@@ -416,6 +426,9 @@ static int iperf3_accept(struct proto_session *s, const struct proto_limits *lim
 		return ret;
 	ret = read_request(s, &code, e);
 	if (ret == 0) {
+		proto_udp_lengths(s, s->plan);
+		if (s->extra && s->extra->greeted)
+			s->extra->greeted(s->extra->arg, s);
 		code = over_limits(s->plan, lim, e);
 		ret = code ? -EDQUOT : 0;
 	}
@@ -423,10 +436,7 @@ static int iperf3_accept(struct proto_session *s, const struct proto_limits *lim
 		put_error(s, code, 0);
 		return ret;
 	}
-	proto_udp_lengths(s, s->plan);
 	pace_down(s->plan, lim);
-	if (s->extra && s->extra->greeted)
-		s->extra->greeted(s->extra->arg, s);
 	return ret;
 }
 

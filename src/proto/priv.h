@@ -206,6 +206,8 @@ int64_t iperf3_stream_id(size_t i);
 const char *iperf3_error_text(int code);
 /* What the tables do not have (iperf3_extra.c): members added to a message that is an object, and
  * taken from one. A report that does not fit is left out. */
+/* A message that was sent or taken, without the login's token; x may be NULL. */
+void iperf3_extra_tell(const struct proto_extra *x, const char *what, const char *text, size_t n);
 void iperf3_extra_put_params(const struct proto_extra *x, struct buf *b);
 void iperf3_extra_get_params(struct proto_extra *x, const char *text, size_t n);
 void iperf3_extra_put_results(const struct proto_extra *x, const struct proto_result *mine,

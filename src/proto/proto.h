@@ -102,6 +102,8 @@ struct proto_extra {
 	void (*greeted)(void *arg, struct proto_session *s);
 	/* All data sockets are there, in s->fds. */
 	void (*opened)(void *arg, struct proto_session *s);
+	/* A JSON message that was sent or taken; the other end's is foreign text. */
+	void (*message)(void *arg, const char *what, const char *json, size_t n);
 	/* The client's wishes; at a server, what its client wished. */
 	bool get_server_output;
 	int server_affinity;  /* CPU of the server's process; -1 = any */
@@ -111,7 +113,7 @@ struct proto_extra {
 	/* Client: the server's report. The owner frees it. */
 	struct buf server_output;
 	bool server_output_json;
-	int error_code; /* client: iperf3's number of the error that the server sent; 0 = none */
+	int error_code; /* iperf3's number of the error that the server sent; 0 = none */
 	int error_errno;
 };
 

@@ -5,6 +5,7 @@
  */
 #include "serve/priv.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -126,5 +127,5 @@ int serve_child_body(const struct serve_job *job)
 	serve_feed_fini(&feed);
 	model_run_free(run);
 	proto_session_fini(&s);
-	return r < 0;
+	return r >= 0 ? 0 : e.code == EACCES ? SERVE_EXIT_LOGIN : 1;
 }

@@ -181,6 +181,7 @@ struct serve_job {
 /* Runs in the child and returns its exit status. */
 typedef int serve_body(const struct serve_job *job);
 serve_body serve_child_body;
+#define SERVE_EXIT_LOGIN 2 /* its client was refused for want of a login */
 
 /* proto_extra's output: text; arg is the proto_session (report.c). */
 bool serve_report(void *arg, const struct proto_result *mine, struct buf *b);

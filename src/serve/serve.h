@@ -61,7 +61,8 @@ struct serve_cfg {
 	const struct net_prefix *deny; /* never served, whatever else holds */
 	size_t n_deny;
 	bool public_mode;
-	bool one_off;   /* exit after one test */
+	bool one_off;   /* exit after one test that ran */
+	bool one_any;   /* with it: or that failed, unless at its login */
 	bool exclusive; /* one test at a time; others wait for their turn, in order of arrival */
 	bool log_json;
 	struct serve_limits limits;

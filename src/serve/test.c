@@ -338,18 +338,19 @@ static void reap(struct serve_front *f, struct serve_test *t)
 {
 	int status = 0;
 	struct serve_again *again = t->again;
-	bool ran = t->complete;
+	bool ran = t->complete, tried;
 
 	if (waitpid(t->pid, &status, WNOHANG) == 0) {
 		serve_heap_set(&f->heap, &t->timer, clk_mono_ns() + REAP_NS);
 		return;
 	}
+	tried = f->cfg->one_any && !(WIFEXITED(status) && WEXITSTATUS(status) == SERVE_EXIT_LOGIN);
 	if (!t->logged)
 		log_death(f, t, status);
 	slot_free(f, t);
 	f->ended++;
 	serve_udp_retry(f, again);
-	serve_ended(f, ran);
+	serve_ended(f, ran || tried);
 }
 
 static void channel_closed(struct serve_front *f, struct serve_test *t)

@@ -135,16 +135,18 @@ omit -V -O 1 -t 1 -b 5M
 window -V -w 64K -M 1000 -t 1 -b 5M
 whole -t 1 -i 0 -b 5M'
 export verbose_modes
-verbose()
+# beside ROLE MODES: Debian's at both ends, then weir's as ROLE (client, or out: the server).
+beside()
 {
-	local name options args=()
-	all_modes "$verbose_modes" iperf3 iperf3 ''
+	local role=$1 modes=$2 name options args=() near=iperf3 far=iperf3
+	all_modes "$modes" $near $far ''
 	while read -r name options; do
-		mv "$name.client" "$name.theirs"
-		args+=("$name.theirs" "$name.client")
-	done <<<"$verbose_modes"
+		mv "$name.$role" "$name.theirs"
+		args+=("$name.theirs" "$name.$role")
+	done <<<"$modes"
 	pids=()
-	all_modes "$verbose_modes" "$WEIR iperf3 --no-store" iperf3 ''
+	[ "$role" = out ] && far="$WEIR iperf3" || near="$WEIR iperf3 --no-store"
+	all_modes "$modes" "$near" "$far" ''
 	python3 "$SHAPE" same "${args[@]}"
 }
 server_modes='tcp -V -t 1 -b 5M
@@ -155,27 +157,15 @@ udp-R -V -t 1 -b 5M -u -R
 udp-bidir -V -t 1 -b 5M -u --bidir
 bytes -V -n 200K -b 5M'
 export server_modes
-verbose_server()
-{
-	local name options args=()
-	all_modes "$server_modes" iperf3 iperf3 ''
-	while read -r name options; do
-		mv "$name.out" "$name.theirs"
-		args+=("$name.theirs" "$name.out")
-	done <<<"$server_modes"
-	pids=()
-	all_modes "$server_modes" iperf3 "$WEIR iperf3" ''
-	python3 "$SHAPE" same "${args[@]}"
-}
 @test "-V of a server, as Debian's prints it" {
 	for_all
 	need_peer
-	lab --no-serve verbose_server
+	lab --no-serve beside out "$server_modes"
 }
 @test "-V and others, as Debian's client prints them" {
 	for_all
 	need_peer
-	lab --no-serve verbose
+	lab --no-serve beside client "$verbose_modes"
 }
 
 json_client()
@@ -275,17 +265,33 @@ json_live_server()
 LINES
 }
 
-@test "JSON is one document, whatever was wrong" {
+@test "JSON is one document, whatever was wrong; 3.12 exits with 0 then, 3.21 with 1" {
 	cd "$BATS_TEST_TMPDIR"
-	for line in '-c 127.0.0.1 -p 1' '-c 127.0.0.1 -P 500' '-c 127.0.0.1 -C none' '-c h -m'; do
+	for line in '-c 127.0.0.1 -p 1 -T name' '-c 127.0.0.1 -C none' '-c 127.0.0.1 -F none/x'; do
 		# shellcheck disable=SC2086 # words
-		"$WEIR" iperf3 -J $line >run.json 2>/dev/null && fail "$line: no failure"
+		"$WEIR" iperf3 $line -J >run.json 2>err || fail "$line: exit $?"
+		holds "$line" '(.error | length) > 0 and .intervals == [] and .end == {}'
+		# shellcheck disable=SC2086
+		"$WEIR" iperf3 $line -J --style 3.21 >run.json 2>>err && fail "$line: exit 0 of 3.21"
+		holds "$line" '(.error | length) > 0'
+		[ ! -s err ] || fail "$line: $(cat err)"
+	done
+	for line in '-c 127.0.0.1 -P 500' '-c h -m' '-X no' '--foo'; do
+		# shellcheck disable=SC2086
+		"$WEIR" iperf3 $line -J >run.json 2>/dev/null && fail "$line: no failure"
 		holds "$line" '(.error | length) > 0 and .intervals == [] and .end == {}'
 	done
-	"$WEIR" iperf3 -c 127.0.0.1 -p 1 -J --logfile run.log 2>/dev/null && fail 'no failure'
-	holds 'the log' '.error | test("refused")' run.log
+	"$WEIR" iperf3 -s -J -B 198.51.100.77 >run.json 2>/dev/null && fail 'no failure'
+	holds 'a server' '.error == "error - unable to start listener for connections: Cannot assign requested address"'
+	"$WEIR" iperf3 -c 127.0.0.1 -p 1 -J --logfile run.log -T name 2>/dev/null
+	holds 'the log' '(.error | test("refused")) and .title == "name"' run.log
 	"$WEIR" iperf3 -c 127.0.0.1 -p 1 --json-stream >run.json 2>/dev/null && fail 'no failure'
 	is events "$(jq -r .event run.json | tr '\n' ' ')" 'error end '
+}
+
+@test "refused, killed, told to end: what both ends say, and their exit codes, as Debian's" {
+	need_peer
+	lab --no-serve python3 "${SHAPE%/*}/iperf3_ends.py"
 }
 
 @test "weir aliases: links that stand for the tool, and nothing else is touched" {

@@ -207,7 +207,6 @@ static void wrong(void **state)
 		"-c h -A 1,x",
 		"-c h -A -1",
 		"-c h --cntl-ka=1/1/1",
-		"-c h -4 -6",
 		"-c h -u -F x",
 		"-s --server-bitrate-limit 1M/0",
 		"-s --time-skew-threshold -5",
@@ -245,11 +244,27 @@ static void numbers(void **state)
 	assert_false(i3_number("x", 1000, &v));
 }
 
+/* Of two families the last one holds; how an error is told may stand behind it. */
+static void order(void **state)
+{
+	struct i3_cfg c;
+	struct i3_error e;
+
+	(void)state;
+	assert_int_equal(parse(&c, "-c h -4 -6", &e), 0);
+	assert_true(c.v6 && !c.v4);
+	i3_cfg_fini(&c);
+	assert_int_equal(parse(&c, "-c h -P 500 -t 90000 -J --style 3.21", &e), -EINVAL);
+	assert_true(c.json && c.style == I3_STYLE_321);
+	assert_non_null(strstr(e.text, "parallel streams"));
+	i3_cfg_fini(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_flag), cmocka_unit_test(values),  cmocka_unit_test(defaults),
-		cmocka_unit_test(wrong),      cmocka_unit_test(numbers),
+		cmocka_unit_test(wrong),      cmocka_unit_test(numbers), cmocka_unit_test(order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
