@@ -18,8 +18,8 @@
 #define LISTEN_FD_FIRST 3 /* of socket activation */
 
 struct serve_opts {
-	int64_t port, iperf2_port, tests, per_network, max_flows, max_time_ns, grace_ns, pending,
-		pending_ns, queue, queue_ns, skew_ns;
+	int64_t port, iperf2_port, nttcp_port, tests, per_network, max_flows, max_time_ns, grace_ns,
+		pending, pending_ns, queue, queue_ns, skew_ns;
 	uint64_t max_rate, memory;
 	char *bind, *psk_file, *user, *config, *key, *users, *runtime_dir;
 	bool v4, v6, public_mode, one_off, exclusive, pkcs1, status, json;
@@ -34,6 +34,7 @@ static const char *const log_forms[] = {"text", "json", NULL};
 static const struct opt serve_rows[] = {
 	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(port), .metavar = "PORT", .help = "TCP port to listen on", .min = 1, .max = 65535, .fallback = "5201"},
 	{.name = "iperf2-port", .type = OPT_INT, .offset = F(iperf2_port), .metavar = "PORT", .help = "TCP and UDP port for iperf 2 and plain streams (ttcp, netcat); 0 = none; none with --public or logins", .max = 65535, .fallback = "5001"},
+	{.name = "nttcp-port", .type = OPT_INT, .offset = F(nttcp_port), .metavar = "PORT", .help = "control port for nttcp (data ports from 5038 on); 0 = none; none with --public or logins", .max = 65535, .fallback = "5037"},
 	{.name = "bind", .letter = 'B', .type = OPT_STR, .offset = F(bind), .metavar = "ADDRESS", .help = "listen on this address only"},
 	{.name = "version4", .letter = '4', .type = OPT_FLAG, .offset = F(v4), .help = "IPv4 only"},
 	{.name = "version6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},
@@ -231,7 +232,7 @@ static void add_others(const struct serve_opts *o, struct serve_cfg *cfg)
 	const struct {
 		const char *name;
 		int64_t port;
-	} rows[] = {{"iperf2", o->iperf2_port}};
+	} rows[] = {{"iperf2", o->iperf2_port}, {"nttcp", o->nttcp_port}};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !o->public_mode && !o->key; i++) {
 		if (rows[i].port)

@@ -99,6 +99,7 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 				   .login = ctx->login,
 				   .extra = ctx->hooks ? ctx->hooks->extra : NULL,
 				   .iperf2 = ctx->hooks ? ctx->hooks->iperf2 : NULL,
+				   .nttcp = ctx->hooks ? ctx->hooks->nttcp : NULL,
 				   .on_line = far_line,
 				   .arg = &far};
 	struct measure_session ms = {.proto = &ps,
@@ -124,7 +125,7 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 	if (first)
 		measure_note_link(ctx->run, ps.ctl_fd >= 0 ? ps.ctl_fd : ps.fds[0]);
 	rc = measure_session_run(&ms, name, e);
-	if (rc >= 0 && ps.proto->in_band) /* it may have told who it is */
+	if (rc >= 0 && ps.proto->data_ends) /* it may have told who it is */
 		note_peer(ctx->run, &ps);
 	if (rc >= 0 && ps.proto->lines)
 		merge_far(ctx, &far, &ps);

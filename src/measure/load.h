@@ -21,7 +21,7 @@ struct measure_load {
 /* clang-format off */
 #define LOAD_OPTS_PEER \
 	{.name = "host", .type = OPT_STR, .offset = F(l.host), .flags = OPT_POSITIONAL | OPT_REQUIRED, .metavar = "HOST", .help = "the other end: a name or address where weir serve or iperf3 -s runs"}, \
-	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(l.port), .metavar = "N", .help = "the server's port; 0 = its protocol's own: 5201, of iperf2 5001", .min = 0, .max = 65535, .fallback = "0"}
+	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(l.port), .metavar = "N", .help = "the server's port; 0 = its protocol's own: 5201, of iperf2 5001, of nttcp 5037", .min = 0, .max = 65535, .fallback = "0"}
 
 #define LOAD_OPTS_EXTENT(unit) \
 	{.name = "time", .letter = 't', .type = OPT_TIME, .offset = F(l.time_ns), .metavar = "TIME", .help = "measure for this long", .max = 86400 * NSEC_PER_SEC, .fallback = "10s"}, \
@@ -46,7 +46,7 @@ struct measure_load {
 
 #define LOAD_OPTS_REST \
 	{.name = "title", .letter = 'T', .type = OPT_STR, .offset = F(l.title), .metavar = "TEXT", .help = "a title for both ends' reports"}, \
-	{.name = "proto", .type = OPT_STR, .offset = F(l.proto), .metavar = "NAME", .help = "speak only this protocol: weir, iperf3 or iperf2"}, \
+	{.name = "proto", .type = OPT_STR, .offset = F(l.proto), .metavar = "NAME", .help = "speak only this protocol: weir, iperf3, iperf2 or nttcp"}, \
 	{.name = "connect-timeout", .type = OPT_TIME, .offset = F(l.timeout_ns), .metavar = "TIME", .help = "give up when nothing useful answered by then", .min = NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "5s"}, \
 	{.name = "workers", .type = OPT_INT, .offset = F(l.workers), .metavar = "N", .help = "worker threads; by itself as many as flows or CPUs, whichever is less", .min = 0, .max = 1024}, \
 	{.name = "pin", .type = OPT_FLAG, .offset = F(l.pin), .help = "bind each worker to a CPU of its own"}

@@ -18,6 +18,7 @@ struct measure_hooks {
 	void *arg;
 	struct proto_extra *extra;
 	const struct proto_iperf2 *iperf2;
+	struct proto_nttcp *nttcp;
 	/* The last word over the plan, before it is sent, or after it was taken. */
 	void (*plan)(void *arg, struct flow_plan *p);
 	struct sink *sink;   /* server: also gets the run as it grows; borrowed; its end() may come

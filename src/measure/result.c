@@ -357,6 +357,7 @@ int measure_result(const struct measure_totals *mt, const struct measure_flow *f
 				info ? (int64_t)grown(t->info.total_retrans, f->info.total_retrans)
 				     : -1,
 			.seconds = mt->seconds,
+			.calls = grown(t->calls, f->calls),
 		};
 		if (flows[i].udp)
 			measure_udp_wire(mt, &flows[i], i, &out->flows[i]);

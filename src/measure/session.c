@@ -147,7 +147,7 @@ static int begin_load(struct session *s, int64_t now)
 		net_sampler_until(s->sm, s->load_end_ns);
 	/* Nobody else ends what only this end sends on. */
 	if (!session_is_client(s) && s->load_end_ns != INT64_MAX &&
-	    !(s->ps->proto->in_band && flow_plan_count(s->plan, NET_DOWN)))
+	    !(s->ps->proto->data_ends && flow_plan_count(s->plan, NET_DOWN)))
 		s->load_end_ns += SERVER_GRACE_NS;
 	return 0;
 }
@@ -379,7 +379,7 @@ static int run_loop(struct session *s)
 		if (p[2].revents) {
 			/* A server's flows may end before the client says so; where nothing else
 			 * is said, that was it. */
-			s->peer_ended |= s->ps->proto->in_band;
+			s->peer_ended |= s->ps->proto->data_ends;
 			if (session_is_client(s))
 				break;
 			p[2].fd = -1;

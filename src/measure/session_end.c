@@ -17,7 +17,7 @@
  * is known later. */
 static int64_t period_end(const struct session *s)
 {
-	bool by_data = session_is_counted(s) || (s->udp && s->ps->proto->in_band);
+	bool by_data = session_is_counted(s) || s->ps->proto->data_ends;
 	int64_t end = 0;
 
 	for (size_t i = 0; by_data && session_only_receives(s) && i < s->plan->n; i++) {
@@ -58,7 +58,7 @@ static int exchange(struct session *s, struct proto_result *theirs, struct weir_
 
 	if (rc < 0)
 		return rc;
-	if (!session_is_client(s) && !s->peer_ended && !s->ps->proto->in_band)
+	if (!session_is_client(s) && !s->peer_ended && !s->ps->proto->data_ends)
 		rc = -ECANCELED;
 	if (rc >= 0 && session_is_client(s))
 		rc = s->ps->proto->end(s->ps, &mine, e);
@@ -81,7 +81,8 @@ static uint64_t flow_wants(const struct session *s, size_t i, const struct proto
 {
 	struct net_flow_sample f;
 
-	if (!s->flows[i].sender && s->ps->proto->in_band) { /* it stood in the last datagram */
+	/* It stood in the last datagram. */
+	if (!s->flows[i].sender && s->plan->flows[i].udp_form == NET_UDP_IPERF2) {
 		net_engine_sample(s->en, i, &f);
 		return f.udp.fin * s->flows[i].len;
 	}
@@ -127,7 +128,7 @@ static void settle(struct session *s, const struct proto_result *theirs)
 {
 	uint64_t *want = calloc(s->plan->n, sizeof(*want));
 	struct net_flow_sample *final = calloc(s->plan->n, sizeof(*final));
-	bool told = theirs->n > 0 || s->ps->proto->in_band;
+	bool told = theirs->n > 0 || s->ps->proto->data_ends;
 
 	for (size_t i = 0; want && i < s->plan->n; i++)
 		want[i] = flow_wants(s, i, theirs);
@@ -141,7 +142,7 @@ static void settle(struct session *s, const struct proto_result *theirs)
 		if (!s->flows[i].sender && i < theirs->n && theirs->flows[i].udp)
 			net_engine_udp_final(s->en, i, (uint64_t)theirs->flows[i].packets);
 		net_engine_sample(s->en, i, &final[i]);
-		if (!s->flows[i].sender && final[i].udp.fin) {
+		if (s->plan->flows[i].udp_form == NET_UDP_IPERF2 && final[i].udp.fin) {
 			net_engine_udp_final(s->en, i, final[i].udp.fin);
 			net_engine_sample(s->en, i, &final[i]);
 		}

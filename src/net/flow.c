@@ -371,7 +371,7 @@ enum net_step net_flow_recv(struct net_engine *en, struct net_flow *f, void *buf
 		return net_flow_end(en, f, NET_FLOW_ERROR, errno);
 	net_count_add(&f->c.calls, 1);
 	net_count_add(&f->c.bytes, (uint64_t)got);
-	if (en->limit_goal)
+	if (en->limit_goal || f->spec.note_last)
 		atomic_store_explicit(&f->c.last_ns, clk_mono_ns(), memory_order_relaxed);
 	if (en->n_senders == 0 && net_limit(en))
 		count_towards_limit(en, f, (uint64_t)got);

@@ -46,6 +46,7 @@ struct flow_spec {
 	char cc[16];          /* congestion control; "" = default */
 	uint64_t fq_rate_bps; /* SO_MAX_PACING_RATE; 0 = none */
 	uint32_t flow_label;  /* IPv6, 1 to 0xfffff; 0 = the kernel's own */
+	bool note_last;       /* TCP: when the last bytes came is kept */
 	bool digits;          /* a payload of "0123456789…", else random bytes */
 	int file_fd; /* TCP: send this file from its start, or write there what comes; 0 = none;
 		      * borrowed */

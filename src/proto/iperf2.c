@@ -525,6 +525,7 @@ static int accept_tcp(struct proto_session *s, const struct proto_limits *lim, s
 			 h.now ? "d" : "r");
 	ret = plan_of(s,
 		      &(struct flow_spec){.transport = NET_TCP,
+					  .note_last = true,
 					  .digits = h.reverse || h.full_duplex,
 					  .tos = lim->no_high_dscp && h.tos >= 0xc0 ? 0 : h.tos},
 		      !h.reverse, h.reverse || h.full_duplex, e);
@@ -636,6 +637,7 @@ const struct proto proto_iperf2 = {
 	.port = 5001,
 	.no_cookie = true,
 	.in_band = true,
+	.data_ends = true,
 	.pre_bytes = 4,
 	.pre_deadline_ns = 10 * NSEC_PER_SEC,
 	.udp = PROTO_UDP_NEVER,

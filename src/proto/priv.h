@@ -8,7 +8,7 @@
 
 #include "proto/proto.h"
 
-extern const struct proto proto_weir, proto_iperf3, proto_iperf2;
+extern const struct proto proto_weir, proto_iperf3, proto_iperf2, proto_nttcp;
 
 /* ---- field tables (fields.c) ------------------------------------------------ */
 

@@ -127,7 +127,7 @@ static const struct {
 };
 
 /* Who has a port of its own, in the order of asking. */
-static const struct proto *const own_ports[] = {&proto_iperf2};
+static const struct proto *const own_ports[] = {&proto_iperf2, &proto_nttcp};
 
 static const char *name_other(const uint8_t *p, size_t n)
 {
@@ -365,7 +365,7 @@ static int dial_others(struct proto_session *s, int refused)
 	for (size_t i = 0; ret == -ECONNREFUSED && i < ARRAY_LEN(own_ports); i++) {
 		const struct proto *p = own_ports[i];
 
-		if (s->psk || (p->in_band && wants_udp(s)))
+		if (s->psk || wants_udp(s))
 			continue;
 		proto_session_fini(s);
 		s->port = p->port;

@@ -13,6 +13,7 @@ static const struct proto *const protos[] = {
 	&proto_weir,
 	&proto_iperf3,
 	&proto_iperf2,
+	&proto_nttcp,
 };
 
 const struct proto *proto_at(size_t i)

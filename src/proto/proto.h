@@ -38,6 +38,7 @@ struct proto_flow_result {
 	int64_t omitted_packets, omitted_lost; /* of these, in the warm-up; -1 = not told */
 	double jitter;                         /* s */
 	int64_t reordered;
+	uint64_t calls; /* of this end's kernel, to move them; 0 = not told */
 };
 struct proto_result {
 	double cpu_total, cpu_user, cpu_system; /* ratio of one core; < 0 = unknown */
@@ -166,6 +167,7 @@ struct proto_session {
 	bool error_told;                       /* server: the peer has heard what failed */
 	struct proto_extra *extra;             /* iperf3's; NULL = nobody cares */
 	const struct proto_iperf2 *iperf2;     /* or NULL */
+	struct proto_nttcp *nttcp;             /* or NULL */
 	/* server, a UDP flow without a control connection (ctl_fd is its socket): the datagrams that
 	 * came before the socket was there; borrowed */
 	const struct proto_early *early;
@@ -182,6 +184,37 @@ struct proto_iperf2 {
 	const char
 		*key; /* access token that clients must send, or NULL (security: sent in clear) */
 };
+/* What only nttcp's command line has, and what it prints. */
+struct nttcp_row {
+	uint64_t bytes, buffers, len, calls;
+	double real_s, cpu_s;
+};
+struct proto_nttcp {
+	const char *format;      /* of the far end's row; NULL = one that can be read exactly */
+	const char *remote_opts; /* "@-l1000@-w32", or NULL */
+	bool verbose;
+	unsigned number;       /* of the far end; 0 = 1 */
+	int64_t gap_ns;        /* UDP: between datagrams */
+	struct nttcp_row mine; /* set: this end's figures */
+	struct buf said;       /* set: the far end's words; the owner frees */
+};
+#define NTTCP_FORMAT  "%9b%8.2rt%8.2ct%12.4rbr%12.4cbr%8c%10.2rcr%10.1ccr"
+#define NTTCP_ROW_MAX 512
+/* 0, or -EINVAL for a format that has no such tag or is too long. */
+int nttcp_row_put(struct buf *b, const char *format, const struct nttcp_row *r);
+int nttcp_title_put(struct buf *b, const char *format);
+/* The request of a client, without its newline: allowed options only. */
+struct nttcp_request {
+	bool receives, udp, nodelay, verbose; /* receives: the one that reads it does */
+	uint32_t len;
+	uint64_t n;
+	uint64_t window;
+	int64_t gap_ns;
+	unsigned number;
+	char format[NTTCP_ROW_MAX];
+};
+int nttcp_request_read(const char *line, size_t n, struct nttcp_request *out, struct weir_err *e);
+
 struct proto_early {
 	const uint8_t *p;
 	uint32_t n;
@@ -193,7 +226,8 @@ struct proto {
 	const char *what;
 	uint16_t port;
 	bool no_cookie;    /* on a port of its own, without weir's and iperf3's greeting */
-	bool in_band;      /* no control connection: the data's own end is the end of the test */
+	bool in_band;      /* no control connection */
+	bool data_ends;    /* nothing is said of the end: that of the data is the test's */
 	bool speaks_first; /* the server speaks before it has read anything */
 	size_t pre_bytes;  /* needed to tell it and to admit, at most 512 */
 	int64_t pre_deadline_ns;

@@ -260,7 +260,7 @@ int serve_test_start(struct serve_front *f, const struct serve_start *s)
 		return r;
 	}
 	serve_heap_set(&f->heap, &t->timer, clk_mono_ns() + SETUP_NS);
-	if (s->proto->in_band)
+	if (s->proto->data_ends)
 		is_whole(f, t);
 	return 0;
 }

@@ -31,7 +31,8 @@ static void table_in_order(void **state)
 	assert_string_equal(proto_at(0)->name, "weir");
 	assert_string_equal(proto_at(1)->name, "iperf3");
 	assert_string_equal(proto_at(2)->name, "iperf2");
-	assert_null(proto_at(3));
+	assert_string_equal(proto_at(3)->name, "nttcp");
+	assert_null(proto_at(4));
 	assert_ptr_equal(proto_find("iperf3"), proto_at(1));
 	assert_null(proto_find("iperf"));
 }
