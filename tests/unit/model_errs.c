@@ -240,6 +240,87 @@ static void test_power(void **state)
 	}
 }
 
+/* ---- within the margin ---- */
+
+/* Pairs with a true effect, and a session's effect on top of it. */
+static struct model_judgement run_pairs(struct model_rng *r, size_t pairs, double sd, double effect,
+					double floor)
+{
+	double x[2][64];
+	int64_t block[64];
+	struct model_judgement j;
+
+	assert_true(pairs <= 64);
+	for (size_t i = 0; i < pairs; i++) {
+		block[i] = (int64_t)i;
+		x[0][i] = exp(sd * model_rng_normal(r));
+		x[1][i] = exp(sd * model_rng_normal(r) + effect);
+	}
+	model_judge(&(struct model_judge_cfg){.floor = floor, .floor_n = CALIBRATION, .seed = 1},
+		    &(struct model_side){.x = x[0], .n = pairs, .block = block},
+		    &(struct model_side){.x = x[1], .n = pairs, .block = block}, &j);
+	return j;
+}
+
+/* What is worse by the whole margin passes for equivalent, and for not worse, in 5 % at most. */
+static void test_margin(void **state)
+{
+	(void)state;
+	static const double noises[] = {0.002, 0.01, 0.03};
+	int n = experiments();
+	struct model_rng r;
+	model_rng_seed(&r, 27, 1);
+	for (size_t i = 0; i < ARRAY_LEN(noises); i++) {
+		int equal = 0, passed = 0;
+		for (int k = 0; k < n; k++) {
+			struct model_judgement j =
+				run_pairs(&r, PAIRS, noises[i], -log1p(MODEL_MARGIN), 0);
+			equal += j.outcome == VERDICT_EQUIVALENT || j.outcome == VERDICT_NEGLIGIBLE;
+			passed += model_not_worse(&j);
+		}
+		if (getenv("WEIR_ERRS_PRINT"))
+			print_message("worse by the margin, noise %.1f %%: %.2f %% equivalent, "
+				      "%.2f %% not worse\n",
+				      100 * noises[i], 100.0 * equal / n, 100.0 * passed / n);
+		assert_true((double)equal / n <= 0.05 + errors(0.05, n));
+		assert_true((double)passed / n <= 0.05 + errors(0.05, n));
+	}
+}
+
+/* The pairs that the plan says show equivalence do so in four of five tries where there is no
+ * effect; with a floor, where sessions give effects of its root mean square. */
+static void test_planned_equivalence(void **state)
+{
+	(void)state;
+	static const double floors[] = {0, 0.008, 0.013};
+	int n = experiments();
+	struct model_rng r;
+	model_rng_seed(&r, 28, 1);
+	for (size_t i = 0; i < ARRAY_LEN(floors); i++) {
+		struct model_noise noise = {.sd = M_SQRT2 * 0.01,
+					    .floor = log1p(floors[i]),
+					    .floor_n = CALIBRATION,
+					    .alpha = 0.05};
+		size_t pairs = model_pairs_to_equal(log1p(MODEL_MARGIN), &noise);
+		double se = noise.sd / sqrt((double)pairs);
+		double rms = noise.floor / model_t_quantile(0.975, CALIBRATION);
+		double session = rms > se ? sqrt(rms * rms - se * se) : 0;
+		int equal = 0;
+		assert_true(pairs >= 6 && pairs <= 64);
+		for (int k = 0; k < n; k++) {
+			double offset = session * model_rng_normal(&r);
+			struct model_judgement j = run_pairs(&r, pairs, 0.01, offset, floors[i]);
+			equal += j.outcome == VERDICT_EQUIVALENT || j.outcome == VERDICT_NEGLIGIBLE;
+		}
+		if (getenv("WEIR_ERRS_PRINT"))
+			print_message("floor %.1f %%: %zu pairs, %.1f %% equivalent\n",
+				      100 * floors[i], pairs, 100.0 * equal / n);
+		assert_true((double)equal / n >= 0.75 - errors(0.75, n));
+	}
+}
+
+/* ---- few units ---- */
+
 /* Few blocks of four runs, and few boots of one side each: their spread is hardly known, and what
  * is printed as detectable says so. */
 struct few {
@@ -490,6 +571,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alarms),    cmocka_unit_test(test_power),
+		cmocka_unit_test(test_margin),    cmocka_unit_test(test_planned_equivalence),
 		cmocka_unit_test(test_few_units), cmocka_unit_test(test_heaps),
 		cmocka_unit_test(test_boots),     cmocka_unit_test(test_one_session_a_side),
 		cmocka_unit_test(test_bank),
