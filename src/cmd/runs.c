@@ -57,8 +57,10 @@ int cmd_runs_text(const char *path, struct buf *b, struct weir_err *e)
 			break;
 		b->len += n > 0 ? (size_t)n : 0;
 	}
-	if (b->failed)
+	if (b->failed && b->len + 65536 > FILE_MAX)
 		rc = err_set(e, WEIR_LIMIT, EFBIG, "%s is over 64 MiB", path);
+	else if (b->failed)
+		rc = no_memory(e);
 	else if (n < 0)
 		rc = err_os(e, errno, "reading %s", path);
 	if (!in)

@@ -103,6 +103,30 @@ static size_t variants(const struct shown *x)
 	return is_calibration(x) ? 2 : n;
 }
 
+/* What a resumed experiment takes from the plan beside its length. */
+static void put_rules(const struct shown *x)
+{
+	const struct js *plan = js_root(x->plan);
+	double precision = 0;
+
+	if (js_f64(js_get(plan, "precision"), &precision))
+		buf_printf(x->b, ", until the interval is within %.3g %%", 100 * precision);
+	if (planned(x, "settle_ns") > 0)
+		buf_printf(x->b, ", settling for %.3g s",
+			   (double)planned(x, "settle_ns") / NSEC_PER_SEC);
+	if (x->r->exp.primary) {
+		buf_puts(x->b, ", primary ");
+		put_text(x->b, x->r->exp.primary);
+	}
+	if (x->r->exp.margin > 0)
+		buf_printf(x->b, ", margin %.3g %%", 100 * x->r->exp.margin);
+	if (js_str(js_get(plan, "undo"), NULL)) {
+		buf_putc(x->b, '\n');
+		label(x, "undo");
+		put_text(x->b, js_str(js_get(plan, "undo"), NULL));
+	}
+}
+
 static void put_plan(const struct shown *x)
 {
 	int64_t each = planned(x, "each"), blocks = planned(x, "blocks");
@@ -121,12 +145,7 @@ static void put_plan(const struct shown *x)
 		buf_printf(x->b, " by hand, %lld run%s a boot", (long long)each,
 			   each == 1 ? "" : "s");
 	buf_printf(x->b, ", seed %lld", (long long)x->r->exp.seed);
-	if (x->r->exp.primary) {
-		buf_puts(x->b, ", primary ");
-		put_text(x->b, x->r->exp.primary);
-	}
-	if (x->r->exp.margin > 0)
-		buf_printf(x->b, ", margin %.3g %%", 100 * x->r->exp.margin);
+	put_rules(x);
 	buf_putc(x->b, '\n');
 	label(x, "state");
 	if (x->r->outcome == OUTCOME_RUNNING)

@@ -284,6 +284,8 @@ commands_again()
 		tcp "$WEIR_LAB_PEER" -t 0.3
 	has said '6 of 6' 'too short for a verdict'
 	is last "$(tail -n 1 ran)" u
+	"$WEIR" show last:experiment >shown
+	has shown 'settling for 0.02 s' 'undo        echo u >>ran'
 	"$WEIR" export --format json last:experiment >run.json
 	holds 'what was planned' '.experiment.plan | (if type == "string" then fromjson else . end)
 		| .settle_ns == 20000000 and .undo == "echo u >>ran"'
