@@ -34,7 +34,7 @@ struct cmd {
 };
 extern const struct cmd cmd_list, cmd_show, cmd_compare, cmd_export, cmd_rm, cmd_tag, cmd_lab,
 	cmd_serve, cmd_completion, cmd_aliases, cmd_try, cmd_calibrate, cmd_plan, cmd_read,
-	cmd_import, cmd_wifi, cmd_facts, cmd_watch;
+	cmd_import, cmd_wifi, cmd_facts, cmd_knobs, cmd_set, cmd_watch;
 
 /* Tables for documentation and completion: commands and measurements in one order. */
 struct cmd_row {
@@ -65,6 +65,10 @@ bool cmd_colour(int fd);   /* the same, and NO_COLOR is unset */
 bool cmd_unicode(void);    /* the locale is UTF-8 */
 /* A descriptor that becomes readable on SIGINT, SIGTERM, SIGHUP; a second SIGINT kills. */
 int cmd_stop_fd(void);
+
+/* Where the undo journal is: NULL = its default place (root), else the caller frees. root: a folder
+ * that stands for /, or NULL. */
+char *cmd_journal_dir(const char *root);
 
 /* ---- logins and option files (login.c, config.c) ---- */
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -105,4 +106,20 @@ int cmd_stop_fd(void)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 	return stop_pipe[0];
+}
+
+char *cmd_journal_dir(const char *root)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	struct buf dir = {0};
+
+	if (root) {
+		buf_printf(&dir, "%s/run", root);
+		if (dir.data)
+			mkdir(dir.data, 0755); /* what is wrong with it, the journal says */
+		buf_puts(&dir, "/weir");
+	} else if ((geteuid() != 0 || access("/run", W_OK) < 0) && runtime && runtime[0] == '/') {
+		buf_printf(&dir, "%s/weir", runtime);
+	}
+	return dir.len ? buf_take(&dir) : NULL;
 }

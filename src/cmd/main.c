@@ -21,7 +21,8 @@ static const struct cmd_row rows[] = {
 	{.cmd = &cmd_plan},        {.cmd = &cmd_read},        {.cmd = &cmd_import},
 	{.cmd = &cmd_wifi},        {.cmd = &cmd_export},      {.cmd = &cmd_rm},
 	{.cmd = &cmd_tag},         {.cmd = &cmd_facts},       {.cmd = &cmd_watch},
-	{.cmd = &cmd_aliases},     {.cmd = &cmd_completion},
+	{.cmd = &cmd_knobs},       {.cmd = &cmd_set},         {.cmd = &cmd_aliases},
+	{.cmd = &cmd_completion},
 };
 
 const struct cmd_row *cmd_row_at(size_t i)

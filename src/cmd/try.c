@@ -30,7 +30,7 @@ static const struct opt own_opts[] = {
 	{.name = "command", .type = OPT_LIST, .offset = F(command), .flags = OPT_POSITIONAL | OPT_REST, .metavar = "COMMAND", .help = "the measurement, such as: tcp HOST -t 2"},
 };
 const struct opt try_factor_opts[] = {
-	{.name = "vary", .type = OPT_LIST, .offset = F(vary), .metavar = "NAME=VALUE,VALUE", .help = "an option of the command (tcp.window), sysctl:NAME or iface:DEV.NAME; twice for two of them"},
+	{.name = "vary", .type = OPT_LIST, .offset = F(vary), .metavar = "NAME=VALUE,VALUE", .help = "an option of the command (tcp.window), or a name of weir knobs (sysctl:NAME, iface:DEV.NAME …); twice for two of them"},
 	{.name = "a", .type = OPT_STR, .offset = F(a), .metavar = "COMMAND", .help = "shell command that makes A"},
 	{.name = "b", .type = OPT_STR, .offset = F(b), .metavar = "COMMAND", .help = "shell command that makes B"},
 	{.name = "undo", .type = OPT_STR, .offset = F(undo), .metavar = "COMMAND", .help = "shell command at the end, also after a signal"},
@@ -62,24 +62,14 @@ const size_t try_n_run_opts = ARRAY_LEN(try_run_opts);
 static int open_arm(struct session *s, struct weir_err *e)
 {
 	const int64_t a_day = 24 * 3600 * NSEC_PER_SEC;
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	struct buf dir = {0};
 	struct try_arm_cfg cfg = {.design = &s->design,
 				  .ssh = s->ssh,
 				  .undo = s->o->undo,
 				  .guard_ns = s->o->max_ns ? s->o->max_ns + a_day / 24 : a_day};
-	int rc;
 
-	if (geteuid() != 0 && runtime && runtime[0] == '/') {
-		buf_printf(&dir, "%s/weir", runtime);
-		cfg.journal_dir = dir.data;
-	}
-	rc = try_arm_open(&cfg, &s->arm, e);
-	if (rc < 0)
-		buf_fini(&dir);
-	else
-		s->journal_dir = buf_take(&dir);
-	return rc;
+	s->journal_dir = cmd_journal_dir(NULL);
+	cfg.journal_dir = s->journal_dir;
+	return try_arm_open(&cfg, &s->arm, e);
 }
 
 int session_run(struct session *s, struct weir_err *e)

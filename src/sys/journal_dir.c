@@ -33,8 +33,11 @@ int sys_jdir_open(const char *dir, bool make, struct weir_err *e)
 
 	if (!dir)
 		dir = DEFAULT_DIR;
-	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return err_os(e, errno, "making %.160s", dir);
+	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST) {
+		err_os(e, errno, "making %.160s", dir);
+		return err_hint(e, "the undo journal is kept there; root, or XDG_RUNTIME_DIR with "
+				   "a folder of your own");
+	}
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return err_os(e, errno, "opening %.160s", dir);

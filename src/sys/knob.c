@@ -303,7 +303,7 @@ ssize_t sys_knob_get(const struct sys_ref *r, char *dst, size_t cap, struct weir
 }
 
 /* Host-wide settings changed from a container would outlive its journal. */
-bool sys_in_initial_namespaces(void)
+bool sys_on_machine(void)
 {
 	const ino_t initial_pid = 0xEFFFFFFCU, initial_user = 0xEFFFFFFDU; /* fixed by the ABI */
 	struct stat pid, user;
@@ -314,9 +314,11 @@ bool sys_in_initial_namespaces(void)
 
 static int refused(const struct sys_ref *r, int ret, struct weir_err *e)
 {
-	if (ret == -EACCES || ret == -EPERM || ret == -EROFS)
+	if (e && (ret == -EACCES || ret == -EPERM || ret == -EROFS)) {
+		e->domain = WEIR_MISSING;
 		err_hint(e, "it needs %s%s", sys_knob_needs(r->knob),
 			 r->knob->scope == SYS_HOST ? ", in the machine's own namespaces" : "");
+	}
 	if (ret == -ENOENT || ret == -EOPNOTSUPP)
 		err_hint(e, "%s",
 			 r->knob->scope == SYS_IFACE ? "this interface has no such thing"
@@ -330,7 +332,7 @@ int sys_knob_set(const struct sys_ref *r, const char *canon, struct weir_err *e)
 	int ret;
 
 	sys_ref_text(r, name);
-	if (r->knob->scope == SYS_HOST && !r->root && !sys_in_initial_namespaces())
+	if (r->knob->scope == SYS_HOST && !r->root && !sys_on_machine())
 		return err_set(e, WEIR_MISSING, EPERM,
 			       "%s is host-wide and is not changed from a container", name);
 	ret = doors[r->knob->via]->set(r, canon, e);

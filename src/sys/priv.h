@@ -60,6 +60,10 @@ int sys_bits_each(const struct sys_knob *k, const char *iface,
 bool sys_service_known(const char *name);
 const char *sys_service_at(size_t i);
 
+/* The tables of /proc/net/tcp and tcp6 as text. */
+bool sys_contact_judge(struct sys_contact *c, const char *table4, const char *table6,
+		       int64_t now_ns, int64_t limit_ns);
+
 #define SYS_TC_DEFAULT "default" /* the one that the kernel gives an interface by itself */
 int sys_tc_canon(const char *value, char dst[SYS_VALUE_CAP], struct weir_err *e);
 bool sys_tc_same(const char *want, const char *have);
@@ -75,8 +79,6 @@ struct sys_iface_id {
 int sys_iface_id(const char *root, const char *name, struct sys_iface_id *id, struct weir_err *e);
 /* The present name of an interface; false when it is gone or another one has its number. */
 bool sys_iface_find(const char *root, const struct sys_iface_id *id, char name[IF_NAMESIZE]);
-/* Whether a host-wide setting may be changed from here. */
-bool sys_in_initial_namespaces(void);
 
 /* ---- the journal's file (journal_doc.c: text; journal_dir.c: access) ------- */
 

@@ -95,6 +95,8 @@ void sys_ref_text(const struct sys_ref *r, char dst[SYS_REF_TEXT]);
 int sys_knob_check(const struct sys_ref *r, const char *value, struct weir_err *e);
 /* The present value in its canonical form. -ENOENT, -EOPNOTSUPP: there is no such thing here. */
 ssize_t sys_knob_get(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e);
+/* Whether host-wide settings can be changed from here: not within a container. */
+bool sys_on_machine(void);
 /* What it may be, for people: "0..255", "off | on". */
 void sys_knob_range(const struct sys_knob *k, char *dst, size_t cap);
 const char *sys_knob_needs(const struct sys_knob *k); /* the privilege to change it */
@@ -133,6 +135,19 @@ int sys_journal_recover(const char *dir, const char *root, struct sys_replay *r,
  * before any thread. */
 int sys_journal_guard(struct sys_journal *j, int64_t max_ns, struct weir_err *e);
 void sys_journal_close(struct sys_journal *j); /* undoes; removes it when nothing is left */
+
+/* ---- the other end of a connection (contact.c; security 18) ---------------- */
+
+struct sys_contact {
+	uint8_t peer[16]; /* IPv4 mapped */
+	unsigned short peer_port, local_port;
+	bool seen;
+	int64_t silent_since_ns; /* 0 = it answers */
+};
+/* From "PEER PORT LOCAL PORT" (SSH_CONNECTION); false when it says nothing. */
+bool sys_contact_init(struct sys_contact *c, const char *ssh_connection);
+/* What was sent is not acknowledged, or the connection is gone, since limit_ns. */
+bool sys_contact_lost(struct sys_contact *c, int64_t now_ns, int64_t limit_ns);
 
 /* ---- capabilities and privileges (priv.c; security 16) ------------------ */
 
