@@ -44,10 +44,7 @@ static bool read_address(const char *hex, uint8_t dst[16])
 	if (n != 8 && n != 32)
 		return false;
 	for (size_t i = 0; i < words; i++) {
-		char part[9];
-		memcpy(part, hex + i * 8, 8);
-		part[8] = '\0';
-		if (sscanf(part, "%8x", &w) != 1)
+		if (sscanf(hex + i * 8, "%8x", &w) != 1)
 			return false;
 		memcpy(dst + (words == 1 ? 12 : i * 4), &w, 4);
 	}
