@@ -293,6 +293,55 @@ static void put_qdiscs(struct jw *w, struct sys_nl *nl, int index)
 	buf_fini(&b);
 }
 
+static void put_rate(struct jw *w, const char *key, const struct sys_wifi_rate *r)
+{
+	if (r->bps)
+		jw_u64(w, key, r->bps);
+}
+
+/* Of the one station that a station's access point is. */
+static void put_signal(struct jw *w, const struct sys_wifi_station *s)
+{
+	int dbm = s->signal_avg_dbm ? s->signal_avg_dbm : s->signal_dbm;
+
+	if (dbm)
+		jw_i64(w, "signal_dbm", dbm);
+	put_rate(w, "tx_rate_bps", &s->tx);
+	put_rate(w, "rx_rate_bps", &s->rx);
+}
+
+static void put_survey(struct jw *w, const struct sys_wifi_survey *s)
+{
+	if (s->known && s->has_noise)
+		jw_i64(w, "noise_dbm", s->noise_dbm);
+	if (s->known && s->has_time && s->time_ms && s->busy_ms <= s->time_ms)
+		jw_f64(w, "busy_share", (double)s->busy_ms / (double)s->time_ms);
+}
+
+/* State is a fact here: a link of the same name is another one on another channel. */
+static void put_wifi(struct jw *w, const char *iface)
+{
+	struct sys_wifi *f = calloc(1, sizeof(*f));
+
+	if (!f || sys_wifi_get(iface, f, NULL) < 0)
+		goto out;
+	jw_obj(w, "wifi");
+	host_put(w, "type", f->type);
+	if (f->freq_mhz)
+		jw_i64(w, "frequency_mhz", f->freq_mhz);
+	if (f->width_mhz)
+		jw_i64(w, "width_mhz", f->width_mhz);
+	if (f->has_power)
+		jw_f64(w, "power_dbm", f->power_dbm);
+	jw_u64(w, "stations", f->n);
+	if (f->n == 1)
+		put_signal(w, &f->station[0]);
+	put_survey(w, &f->survey);
+	jw_end_obj(w);
+out:
+	free(f);
+}
+
 struct links {
 	struct sys_link v[IFACES_MAX];
 	size_t n;
@@ -356,6 +405,7 @@ static void put_live(struct jw *w, const struct host_root *r, const char *only,
 		jw_obj(w, key);
 		put_link(w, nl, all, l);
 		put_driver(w, l->name);
+		put_wifi(w, l->name);
 		if (is_same_interface(r, l))
 			put_sysfs(w, r, l->name, interrupts);
 		jw_end_obj(w);
