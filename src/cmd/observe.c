@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -169,4 +170,76 @@ void observe_free(struct observe *o)
 		sys_child_stop(&o->child, GRACE_NS);
 	free(o->host);
 	free(o);
+}
+
+/* ---- around a measurement ----------------------------------------------------------- */
+
+struct observe_run {
+	struct observe *o;
+	struct host_set *set;
+	struct host_reading r[2];
+	bool failed;
+};
+
+int observe_run_new(const char *host, struct observe_run **out, struct weir_err *e)
+{
+	struct observe_run *r = calloc(1, sizeof(*r));
+	struct host_set_cfg cfg = {.groups =
+					   HOST_ALL & ~(HOST_BIT(HOST_IRQ) | HOST_BIT(HOST_THREAD)),
+				   .fetch = observe_fetch};
+	int rc = r ? observe_new(host, &r->o, e) : err_set(e, WEIR_OS, ENOMEM, "out of memory");
+
+	if (rc >= 0) {
+		cfg.arg = r->o;
+		rc = host_set_new(&cfg, &r->set, e);
+	}
+	if (rc >= 0)
+		rc = observe_start(r->o, r->set, e);
+	/* It answers before anything is measured, or nothing is. */
+	if (rc >= 0)
+		rc = host_set_read(r->set, &r->r[0], e);
+	if (rc < 0) {
+		observe_run_free(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+/* A host that stops answering costs its figures, not the run. */
+static void say_failed(struct observe_run *r, const struct weir_err *e)
+{
+	if (!r->failed)
+		fprintf(stderr, "weir: %s: nothing of it is in the run\n", e->msg);
+	r->failed = true;
+}
+
+void observe_run_around(void *observe_run, struct model_run *run, uint32_t part)
+{
+	struct observe_run *r = observe_run;
+	struct host_period p = {.set = r->set, .from = &r->r[0], .to = &r->r[1], .nf_rules = -1};
+	bool over = part != MODEL_NO_PART;
+	struct weir_err e = {0};
+
+	if (r->failed)
+		return;
+	if (host_set_read(r->set, &r->r[over], &e) < 0) {
+		say_failed(r, &e);
+		return;
+	}
+	p.irq_time = host_set_irq_time(r->set, &r->r[over]);
+	if (over)
+		host_figures(run, part, model_dims_with(DIMS_NONE, DIM_VIEW, MODEL_DEVICE),
+			     MODEL_MEASURED, &p);
+}
+
+void observe_run_free(struct observe_run *r)
+{
+	if (!r)
+		return;
+	host_set_free(r->set);
+	observe_free(r->o);
+	host_reading_fini(&r->r[0]);
+	host_reading_fini(&r->r[1]);
+	free(r);
 }

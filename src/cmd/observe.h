@@ -12,4 +12,10 @@ int observe_start(struct observe *o, const struct host_set *s, struct weir_err *
 int observe_fetch(void *observe, struct buf *b, struct weir_err *e); /* of host_set_cfg */
 void observe_free(struct observe *o);
 
+/* The same around the loads of a measurement: figures of the box in the middle (view "device"). */
+struct observe_run;
+int observe_run_new(const char *host, struct observe_run **out, struct weir_err *e);
+void observe_run_around(void *observe_run, struct model_run *run, uint32_t part);
+void observe_run_free(struct observe_run *r);
+
 #endif

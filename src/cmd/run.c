@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/observe.h"
 #include "format/format.h"
 #include "host/host.h"
 #include "ui/ui.h"
@@ -20,7 +21,7 @@ struct run_cfg {
 	bool json, json_stream, csv, paste, markdown, quiet, explain, no_store;
 	int64_t repeat;
 	struct opt_list tags, asserts;
-	char *psk, *psk_file, *experiment;
+	char *psk, *psk_file, *experiment, *observe;
 	struct cmd_login login;
 	uint64_t store_cap;
 };
@@ -35,6 +36,7 @@ static const struct opt run_opts[] = {
 	{.name = "markdown", .type = OPT_FLAG, .offset = F(markdown), .help = "a table for an issue or a wiki"},
 	{.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = F(quiet), .help = "only the result"},
 	{.name = "explain", .type = OPT_FLAG, .offset = F(explain), .help = "also all that speaks for what limited it, and what is not known"},
+	{.name = "observe", .type = OPT_STR, .offset = F(observe), .metavar = "HOST", .help = "also look at a host in the middle, by ssh: its counters of /proc around the load; nothing is installed there"},
 	{.name = "repeat", .type = OPT_INT, .offset = F(repeat), .metavar = "N", .help = "run it N times: a line each, then their spread", .min = 1, .max = 10000, .fallback = "1"},
 	{.name = "tag", .type = OPT_LIST, .offset = F(tags), .metavar = "KEY=VALUE", .help = "mark the stored run, to be found again"},
 	{.name = "assert", .type = OPT_LIST, .offset = F(asserts), .metavar = "EXPR", .help = "exit 3 unless it holds, such as 'goodput>=900M'"},
@@ -341,6 +343,7 @@ struct runner {
 	struct model_kv *tags;
 	struct assertion *asserts;
 	struct proto_login *login;
+	struct observe_run *observe;
 	char psk[PSK_MAX];
 	char exp_id[33];
 	struct model_experiment exp; /* of --repeat, or of the experiment that runs us */
@@ -578,13 +581,15 @@ static void print_explained(struct runner *r, const struct model_run *run)
 
 static int run_once(struct runner *r, struct weir_err *e)
 {
+	struct measure_hooks hooks = {.arg = r->observe, .around = observe_run_around};
 	struct measure_ctx ctx = {.sink = make_sink(r),
 				  .stop_fd = cmd_stop_fd(),
 				  .tags = r->tags,
 				  .n_tags = r->c->tags.n,
 				  .exp = r->exp.id ? &r->exp : NULL,
 				  .psk = r->psk[0] ? r->psk : NULL,
-				  .login = r->login};
+				  .login = r->login,
+				  .hooks = r->observe ? &hooks : NULL};
 	int rc;
 
 	if (!ctx.sink)
@@ -663,6 +668,8 @@ static int prepare(struct runner *r, struct weir_err *e)
 		rc = read_psk(r, e);
 	if (rc >= 0)
 		rc = cmd_login_client(&r->c->login, &r->login, e);
+	if (rc >= 0 && r->c->observe)
+		rc = observe_run_new(r->c->observe, &r->observe, e);
 	clk_random(rnd, sizeof(rnd));
 	for (size_t i = 0; i < sizeof(rnd); i++)
 		snprintf(r->exp_id + 2 * i, 3, "%02x", rnd[i]);
@@ -678,6 +685,7 @@ static void runner_fini(struct runner *r)
 	free(r->asserts);
 	store_close(r->store);
 	proto_login_free(r->login);
+	observe_run_free(r->observe);
 	js_free(r->exp_doc);
 	explicit_bzero(r->psk, sizeof(r->psk));
 }

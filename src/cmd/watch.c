@@ -60,7 +60,6 @@ static int open_set(struct watcher *w, struct weir_err *e)
 		rc = host_set_new(&cfg, &w->set, e);
 	if (rc >= 0 && w->far)
 		rc = observe_start(w->far, w->set, e);
-	w->irq_time = w->far ? -1 : host_irq_time();
 	safe_str(w->what, sizeof(w->what), w->far ? w->c->observe : "this host",
 		 strlen(w->far ? w->c->observe : "this host"));
 	return rc;
@@ -116,6 +115,7 @@ static int watch(struct watcher *w, struct weir_err *e)
 	int stop = cmd_stop_fd(), rc = host_set_read(w->set, &w->r[0], e);
 
 	w->start_ns = w->r[0].t_ns;
+	w->irq_time = rc >= 0 ? host_set_irq_time(w->set, &w->r[0]) : -1;
 	w->start_cpu_ns = clk_process_cpu_ns();
 	for (int64_t k = 1; rc >= 0 && (!count || k <= count); k++) {
 		if (!wait_until(stop, w->start_ns + k * w->c->interval))

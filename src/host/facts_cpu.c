@@ -66,8 +66,7 @@ int host_irq_accounted(const char *stat)
 		return -1;
 	if (v[5] > 0)
 		return 1;
-	/* So many interrupts take longer than a tick: a sum of 0 means that nobody sums. */
-	return intr > 100000 ? 0 : -1;
+	return intr > HOST_MANY_IRQS ? 0 : -1;
 }
 
 /* Words whose names end in '.' or '*' stand for all that begin so. */

@@ -159,24 +159,13 @@ static void add(struct sums *s, const struct host_key *k, double v)
 /* ---- into the run ---------------------------------------------------------------------- */
 
 struct out {
-	struct model_run *run;
-	uint32_t part;
-	struct model_dims dims;
-	enum model_prov prov;
+	host_figure_cb cb;
+	void *arg;
 };
 
 static void put(const struct out *o, const char *metric, enum model_state state, double v)
 {
-	struct model_summary s = {.part = o->part,
-				  .metric = model_metric(metric),
-				  .dims = o->dims,
-				  .stat = STAT_VALUE,
-				  .state = state,
-				  .prov = o->prov,
-				  .value = v};
-
-	if (s.metric)
-		model_add_summary(o->run, &s);
+	o->cb(o->arg, metric, state, v);
 }
 
 static void put_cores(const struct out *o, const struct sums *s, int irq_time)
@@ -203,8 +192,7 @@ static void put_cores(const struct out *o, const struct sums *s, int irq_time)
 		put(o, "cpu.core_softirq", MODEL_KNOWN, softirq);
 		put(o, "cpu.softirq", MODEL_KNOWN, all_softirq);
 		put(o, "cpu.core_steal", MODEL_KNOWN, steal);
-		put(o, "cpu.irq", irq_time == 0 ? MODEL_UNKNOWN : MODEL_KNOWN,
-		    irq_time == 0 ? 0 : all_irq);
+		put(o, "cpu.irq", irq_time == 1 ? MODEL_KNOWN : MODEL_UNKNOWN, all_irq);
 	}
 	if (processed > 0)
 		put(o, "softnet.core_share", MODEL_KNOWN, most / processed);
@@ -306,10 +294,9 @@ static void put_pressure(const struct out *o, const struct host_period *p, doubl
 	}
 }
 
-void host_figures(struct model_run *run, uint32_t part, struct model_dims dims,
-		  enum model_prov prov, const struct host_period *p)
+void host_figures_each(const struct host_period *p, host_figure_cb cb, void *arg)
 {
-	struct out o = {.run = run, .part = part, .dims = dims, .prov = prov};
+	struct out o = {.cb = cb, .arg = arg};
 	struct sums *s = calloc(1, sizeof(*s));
 	double ns = (double)(p->to->t_ns - p->from->t_ns), missed = driver_missed(p);
 
@@ -334,4 +321,29 @@ out:
 	if (s)
 		free(s->core);
 	free(s);
+}
+
+struct into {
+	struct model_run *run;
+	struct model_summary s;
+};
+
+static void add_summary(void *arg, const char *metric, enum model_state state, double v)
+{
+	struct into *to = arg;
+
+	to->s.metric = model_metric(metric);
+	to->s.state = state;
+	to->s.value = v;
+	if (to->s.metric)
+		model_add_summary(to->run, &to->s);
+}
+
+void host_figures(struct model_run *run, uint32_t part, struct model_dims dims,
+		  enum model_prov prov, const struct host_period *p)
+{
+	struct into to = {.run = run,
+			  .s = {.part = part, .dims = dims, .stat = STAT_VALUE, .prov = prov}};
+
+	host_figures_each(p, add_summary, &to);
 }

@@ -97,6 +97,8 @@ const struct host_key *host_set_key(const struct host_set *s, size_t i);
  * not known or went back. */
 bool host_delta(const struct host_set *s, size_t i, const struct host_reading *a,
 		const struct host_reading *b, uint64_t *d);
+/* As host_irq_time(), by a reading. */
+int host_set_irq_time(const struct host_set *s, const struct host_reading *r);
 int64_t host_set_cost_ns(const struct host_set *s); /* processor time that readings took */
 
 /* What a period of it says, as summaries of end: cpu.core_max, softnet.dropped … (figures.c) */
@@ -107,6 +109,8 @@ struct host_period {
 	int64_t nf_rules;  /* -1 = not known */
 	int irq_time;      /* 1 accounted, 0 not, -1 not known */
 };
+typedef void (*host_figure_cb)(void *arg, const char *metric, enum model_state state, double v);
+void host_figures_each(const struct host_period *p, host_figure_cb cb, void *arg);
 void host_figures(struct model_run *run, uint32_t part, struct model_dims dims,
 		  enum model_prov prov, const struct host_period *p);
 

@@ -62,6 +62,8 @@ bool host_cpuinfo(const char *text, const char *key, char *dst, size_t cap);
 uint64_t host_cache_bytes(const char *text);
 /* /proc/stat: whether hard interrupts have a time of their own: 1, 0, or -1 when it does not tell. */
 int host_irq_accounted(const char *stat);
+/* So many interrupts take longer than a tick: a sum of 0 means that nobody sums. */
+#define HOST_MANY_IRQS 100000
 bool host_steal_share(const char *stat, double *share); /* of all time since boot */
 
 /* ---- texts of counters (counters.c) ----------------------------------------- */

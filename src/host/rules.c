@@ -549,6 +549,42 @@ static int path(const struct model_run *r, int dir, char *text, size_t cap)
 	return 51;
 }
 
+/* A figure of a box in the middle (--observe). */
+static bool of_middle(const struct model_run *r, const char *metric, double *v)
+{
+	return value(r, metric, STAT_VALUE, -1, MODEL_DEVICE, -1, v);
+}
+
+static int middle(const struct model_run *r, int dir, char *text, size_t cap)
+{
+	double softirq, dropped = 0, core = 0;
+
+	(void)dir;
+	if (!of_middle(r, "cpu.core_softirq", &softirq))
+		return 0;
+	of_middle(r, "softnet.dropped", &dropped);
+	of_middle(r, "cpu.core_max", &core);
+	if (softirq >= FULL_CORE) {
+		snprintf(text, cap,
+			 "the observed host: one of its cores was %.0f %% in software interrupts; "
+			 "spread "
+			 "by RSS or RPS, offloads, fewer packet filters",
+			 softirq * 100);
+		return 93;
+	}
+	if (dropped >= 10) {
+		snprintf(text, cap,
+			 "the observed host: its backlog dropped %.0f packets; "
+			 "net.core.netdev_max_backlog, RPS",
+			 dropped);
+		return 87;
+	}
+	if (core < 0.95)
+		return 0;
+	snprintf(text, cap, "the observed host: one of its cores was %.0f %% busy", core * 100);
+	return 54;
+}
+
 static const struct host_rule rules[] = {
 	{"asked-rate", "the sender reached the rate it was told to keep", asked_rate},
 	{"link-rate", "the interface carried what it can", link_rate},
@@ -560,6 +596,7 @@ static const struct host_rule rules[] = {
 	{"receiver-window", "TCP waited for the receiver's window", receiver_window},
 	{"send-buffer", "TCP waited for the application's send buffer", send_buffer},
 	{"application", "the sending program gave TCP too little", application},
+	{"middle", "the box in the middle (--observe) had no processor time left", middle},
 	{"local-qdisc", "the sender's queue discipline dropped or held back", local_qdisc},
 	{"nic-ring", "the receiver's interface had no buffer", nic_ring},
 	{"backlog", "the receiving host's backlog was full", backlog},

@@ -442,6 +442,23 @@ bool host_delta(const struct host_set *s, size_t i, const struct host_reading *a
 	return true;
 }
 
+int host_set_irq_time(const struct host_set *s, const struct host_reading *r)
+{
+	uint64_t intr = 0;
+
+	for (size_t i = 0; i < r->n && i < s->table.n; i++) {
+		const struct host_key *k = &s->table.keys[i];
+
+		if (!r->has[i])
+			continue;
+		if (k->group == HOST_CPU && !strcmp(k->name, "irq") && r->v[i])
+			return 1;
+		if (k->group == HOST_KERNEL && !strcmp(k->name, "intr"))
+			intr = r->v[i];
+	}
+	return intr > HOST_MANY_IRQS ? 0 : -1;
+}
+
 int64_t host_set_cost_ns(const struct host_set *s)
 {
 	return s->cost_ns;

@@ -21,8 +21,10 @@ struct measure_hooks {
 	struct proto_nttcp *nttcp;
 	/* The last word over the plan, before it is sent, or after it was taken. */
 	void (*plan)(void *arg, struct flow_plan *p);
-	struct sink *sink;   /* server: also gets the run as it grows; borrowed; its end() may come
+	struct sink *sink; /* server: also gets the run as it grows; borrowed; its end() may come
 			     * before all is known */
+	/* Around each load: before its first byte (part MODEL_NO_PART), and after its last. */
+	void (*around)(void *arg, struct model_run *run, uint32_t part);
 	int64_t idle_ns;     /* this end receives and nothing came for so long: it is over */
 	uint64_t most_bps;   /* server: over, when more moves than that, on average over … */
 	int64_t most_ns;     /* … this time */

@@ -19,6 +19,12 @@ struct measure_recorder;
 int measure_recorder_new(struct model_run *run, const struct measure_flow *flows, size_t n,
 			 int64_t run_start_ns, struct measure_recorder **out);
 void measure_recorder_free(struct measure_recorder *rec);
+/* What this host did since the last tick, in every tick from now on: row gives its values in the order
+ * of metrics (at most MEASURE_HOST_COLS) and which are known. Before the first phase. */
+#define MEASURE_HOST_COLS 16
+typedef void (*measure_host_row)(void *arg, union model_value *v, uint64_t *valid);
+void measure_recorder_host(struct measure_recorder *rec, const char *const *metrics, size_t n,
+			   measure_host_row row, void *arg);
 /* A new axis for the part; the next tick's deltas are taken from the last one. */
 int measure_recorder_phase(struct measure_recorder *rec, uint32_t part, bool omitted);
 /* Appends the tick and passes it to the sink. The recorder keeps `take_tick` as the new base. */

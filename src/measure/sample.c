@@ -101,8 +101,12 @@ struct measure_recorder {
 	int64_t frame; /* its first frame */
 	bool omitted;
 	struct net_tick *last;
-	struct model_row *rows;    /* a row a flow and one for the processor */
+	struct model_row *rows;    /* a row a flow, one for the processor, one for the host */
 	union model_value *values; /* N_COLUMNS a row */
+	const char *const *host_metrics;
+	size_t n_host; /* 0 = the host is not looked at */
+	measure_host_row host_row;
+	void *host_arg;
 };
 
 static uint64_t field_u64(const struct net_flow_sample *s, const struct column *c)
@@ -203,8 +207,8 @@ int measure_recorder_new(struct model_run *run, const struct measure_flow *flows
 	rec->n = n;
 	rec->run_start_ns = run_start_ns;
 	rec->axis = -1;
-	rec->rows = calloc(n + 1, sizeof(*rec->rows));
-	rec->values = calloc((n + 1) * N_COLUMNS, sizeof(*rec->values));
+	rec->rows = calloc(n + 2, sizeof(*rec->rows));
+	rec->values = calloc((n + 2) * N_COLUMNS, sizeof(*rec->values));
 	if (!rec->rows || !rec->values) {
 		measure_recorder_free(rec);
 		return -ENOMEM;
@@ -268,6 +272,26 @@ static int add_cpu_frame(struct measure_recorder *rec, uint32_t axis)
 	return model_add_frame(rec->run, axis, &d, metrics, N_CPU);
 }
 
+void measure_recorder_host(struct measure_recorder *rec, const char *const *metrics, size_t n,
+			   measure_host_row row, void *arg)
+{
+	_Static_assert(MEASURE_HOST_COLS <= N_COLUMNS, "a row has room");
+	rec->host_metrics = metrics;
+	rec->n_host = n <= MEASURE_HOST_COLS ? n : MEASURE_HOST_COLS;
+	rec->host_row = row;
+	rec->host_arg = arg;
+}
+
+static int add_host_frame(struct measure_recorder *rec, uint32_t axis)
+{
+	const struct model_metric *metrics[MEASURE_HOST_COLS];
+	struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
+
+	for (size_t i = 0; i < rec->n_host; i++)
+		metrics[i] = model_metric(rec->host_metrics[i]);
+	return model_add_frame(rec->run, axis, &d, metrics, rec->n_host);
+}
+
 int measure_recorder_phase(struct measure_recorder *rec, uint32_t part, bool omitted)
 {
 	int axis = model_add_axis(rec->run, part, 0);
@@ -287,6 +311,11 @@ int measure_recorder_phase(struct measure_recorder *rec, uint32_t part, bool omi
 		return frame;
 	if (rec->n == 0)
 		rec->frame = frame;
+	if (rec->n_host) {
+		frame = add_host_frame(rec, (uint32_t)axis);
+		if (frame < 0)
+			return frame;
+	}
 	rec->axis = axis;
 	rec->omitted = omitted;
 	return 0;
@@ -324,6 +353,15 @@ static void fill_cpu(struct measure_recorder *rec, const struct net_tick *t)
 	row->valid = (1ULL << N_CPU) - 1;
 }
 
+static void fill_host(struct measure_recorder *rec)
+{
+	struct model_row *row = &rec->rows[rec->n + 1];
+
+	*row = (struct model_row){.frame = (uint32_t)rec->frame + (uint32_t)rec->n + 1,
+				  .v = &rec->values[(rec->n + 1) * N_COLUMNS]};
+	rec->host_row(rec->host_arg, &rec->values[(rec->n + 1) * N_COLUMNS], &row->valid);
+}
+
 int measure_recorder_tick(struct measure_recorder *rec, struct net_tick *take_tick,
 			  int64_t nominal_ns, struct sink *sink)
 {
@@ -332,13 +370,15 @@ int measure_recorder_tick(struct measure_recorder *rec, struct net_tick *take_ti
 				.t0 = t->t0 - rec->run_start_ns,
 				.t1 = t->t1 - rec->run_start_ns,
 				.rows = rec->rows,
-				.n_rows = rec->n + 1};
+				.n_rows = rec->n + 1 + (rec->n_host > 0)};
 	int rc = 0;
 
 	if (rec->axis >= 0 && t->t1 > t->t0) {
 		for (size_t i = 0; i < rec->n; i++)
 			fill_flow(rec, t, i);
 		fill_cpu(rec, t);
+		if (rec->n_host)
+			fill_host(rec);
 		mt.flags = (rec->omitted ? ROW_OMITTED : 0) | (t->late ? ROW_LATE : 0);
 		if (nominal_ns > 0 && t->t1 - t->t0 < nominal_ns - nominal_ns / 20)
 			mt.flags |= ROW_SHORT;

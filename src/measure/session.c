@@ -44,6 +44,14 @@ static int add_flows(struct session *s, struct weir_err *e)
 	return 0;
 }
 
+static void around(struct session *s, uint32_t part)
+{
+	const struct measure_hooks *h = s->ms->hooks;
+
+	if (h && h->around)
+		h->around(h->arg, s->ms->run, part);
+}
+
 static int open_engine(struct session *s, struct weir_err *e)
 {
 	struct net_engine_cfg cfg = {.workers = s->ms->workers, .pin = s->ms->pin};
@@ -62,11 +70,14 @@ static int open_engine(struct session *s, struct weir_err *e)
 	rc = net_engine_prepare(s->en, e);
 	if (rc < 0)
 		return rc;
-	session_host_open(s);
 	rc = net_sampler_new(s->en, s->interval_ns, &s->sm, e);
 	if (rc < 0)
 		return rc;
-	return measure_recorder_new(s->ms->run, s->flows, s->plan->n, s->ms->run_start_ns, &s->rec);
+	rc = measure_recorder_new(s->ms->run, s->flows, s->plan->n, s->ms->run_start_ns, &s->rec);
+	if (rc >= 0)
+		session_host_open(s);
+	around(s, MODEL_NO_PART);
+	return rc;
 }
 
 /* ---- samples -------------------------------------------------------------------- */
@@ -474,6 +485,7 @@ static int end_load(struct session *s)
 	session_note_windows(s);
 	model_end_part(s->ms->run, s->part_load, session_time(s, t),
 		       s->gone || s->stopped ? OUTCOME_PARTIAL : OUTCOME_COMPLETE);
+	around(s, s->part_load);
 	return s->base && s->last ? 0 : -ENOMEM;
 }
 

@@ -4,6 +4,7 @@
  * judge. A host that does not let itself be looked at costs these figures, nothing else.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "host/host.h"
@@ -15,11 +16,55 @@
 	 HOST_BIT(HOST_IFACE) | HOST_BIT(HOST_DRIVER) | HOST_BIT(HOST_QDISC) |    \
 	 HOST_BIT(HOST_THREAD))
 
+/* In every interval; the others are the load's alone. */
+static const char *const series[] = {
+	"cpu.core_max",     "cpu.core_softirq", "cpu.softirq",    "cpu.core_steal",
+	"sched.wait",       "sched.switches",   "psi.cpu",        "softnet.dropped",
+	"softnet.squeezed", "ip.packets",       "link.rx_missed", "qdisc.drops",
+};
+
 struct session_host {
 	struct host_set *set;
-	struct host_reading from, to;
+	struct host_reading from, to, tick[2]; /* the last two intervals' ends, in turn */
+	size_t ticks;
 	struct host_period period;
 };
+
+struct row {
+	union model_value *v;
+	uint64_t *valid;
+};
+
+static void put_column(void *arg, const char *metric, enum model_state state, double x)
+{
+	const struct row *row = arg;
+
+	for (size_t i = 0; state == MODEL_KNOWN && i < ARRAY_LEN(series); i++) {
+		const struct model_metric *m = model_metric(metric);
+
+		if (strcmp(series[i], metric) != 0)
+			continue;
+		if (m->type == MODEL_U64)
+			row->v[i].u = x > 0 ? (uint64_t)x : 0;
+		else
+			row->v[i].f = x;
+		*row->valid |= 1ULL << i;
+	}
+}
+
+/* Readings are taken when a tick is taken up, which is right after its end. */
+static void host_row(void *arg, union model_value *v, uint64_t *valid)
+{
+	struct session_host *h = arg;
+	struct host_period p = h->period;
+	struct row row = {v, valid};
+
+	p.from = &h->tick[!(h->ticks & 1)];
+	p.to = &h->tick[h->ticks & 1];
+	if (host_set_read(h->set, &h->tick[h->ticks & 1], NULL) >= 0 && p.from->n)
+		host_figures_each(&p, put_column, &row);
+	h->ticks++;
+}
 
 void session_host_open(struct session *s)
 {
@@ -45,14 +90,20 @@ void session_host_open(struct session *s)
 					 .nf_rules = host_filter_rules(),
 					 .irq_time = host_irq_time()};
 	s->host = h;
+	if (s->rec)
+		measure_recorder_host(s->rec, series, ARRAY_LEN(series), host_row, h);
 }
 
 void session_host_from(struct session *s)
 {
-	if (!s->host)
+	struct session_host *h = s->host;
+
+	if (!h)
 		return;
-	host_set_threads(s->host->set);
-	host_set_read(s->host->set, &s->host->from, NULL);
+	host_set_threads(h->set);
+	host_set_read(h->set, &h->from, NULL);
+	/* The first interval begins here as well. */
+	host_set_read(h->set, &h->tick[!(h->ticks & 1)], NULL);
 }
 
 void session_host_to(struct session *s)
@@ -78,6 +129,8 @@ void session_host_close(struct session *s)
 	host_set_free(s->host->set);
 	host_reading_fini(&s->host->from);
 	host_reading_fini(&s->host->to);
+	host_reading_fini(&s->host->tick[0]);
+	host_reading_fini(&s->host->tick[1]);
 	free(s->host);
 	s->host = NULL;
 }

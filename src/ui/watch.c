@@ -51,7 +51,7 @@ static double rate_of(const struct page *p, enum host_group g, int cpu, const ch
 
 static void put_share(const struct page *p, int cpu, const char *name, double all)
 {
-	bool known, hidden = !strcmp(name, "irq") && p->w->irq_time == 0;
+	bool known, hidden = !strcmp(name, "irq") && p->w->irq_time != 1;
 	double v = rate_of(p, HOST_CPU, cpu, "", name, &known);
 
 	if (known && !hidden && all > 0)
@@ -252,7 +252,7 @@ void ui_watch_json(const struct ui_watch *w, struct buf *b)
 		const struct host_key *k = host_set_key(w->set, i);
 
 		if (!moved(w, i, &d) ||
-		    (k->group == HOST_CPU && w->irq_time == 0 && !strcmp(k->name, "irq")))
+		    (k->group == HOST_CPU && w->irq_time != 1 && !strcmp(k->name, "irq")))
 			continue;
 		jw_obj(&j, NULL);
 		jw_str(&j, "group", host_group_names[k->group]);

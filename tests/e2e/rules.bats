@@ -38,6 +38,9 @@ few()
 	first local-qdisc tcp -t 0.6
 	holds 'what is not known is not zero' 'any(.summaries[]; .metric == "cpu.irq") and
 		all(.summaries[] | select(.metric == "cpu.irq"); .state == "unknown" or .value > 0)'
+	holds 'of both hosts, in every interval' '[.frames[] | select(.columns["cpu.core_max"]) |
+		{e: .dims.end, n: (.columns["cpu.core_max"] | length)}] | map(.e) == ["near", "far"] and
+		all(.n >= 1)'
 	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.4 -q --explain >out
 	has out 'limited by: local-qdisc: ' 'not known of the far host: '
 	"$WEIR" show --explain last >out

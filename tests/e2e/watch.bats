@@ -43,19 +43,30 @@ live()
 	lab live
 }
 
+listens_here()
+{
+	[ -n "$(ss -Hltn "sport = :5201")" ]
+}
 elsewhere()
 {
 	fake_ssh
+	spawn server "$WEIR" serve
+	until_true 5 listens_here
 	"$WEIR" watch --observe root@gate --json-stream -i 100ms -n 2 >lines
 	jq -s . lines >run.json
-	holds 'the other host' 'length == 2 and all(.[]; .of == "root@gate" and .irq_time == null) and
+	holds 'the other host' 'length == 2 and all(.[]; .of == "root@gate") and
 		any(.[].moved[]; .group == "cpu") and any(.[].moved[]; .group == "kernel")'
 	has ssh.args -oBatchMode=yes root@gate /proc/net/softnet_stat
 	! grep -q interrupts ssh.args || fail 'interrupts were not asked for'
+	"$WEIR" tcp 127.0.0.1 --observe gate -t 0.4 -J --no-store >run.json
+	holds 'in a run' '[.summaries[] | select(.dims.view == "device") | .metric] |
+		index("cpu.core_max") and index("softnet.dropped") and index("ip.packets")'
 	! "$WEIR" watch --observe -oProxyCommand=x --once 2>err || fail 'an option for ssh'
 	! "$WEIR" watch --observe 'a;b' --once 2>err || fail 'a command for a shell'
 	has err '--observe'
 	fake_ssh 'echo refused >&2; exit 255'
+	! "$WEIR" tcp 127.0.0.1 --observe gate -t 0.4 2>err || fail 'ssh failed, and it was measured'
+	has err 'ssh ended'
 	! "$WEIR" watch --observe gate --once 2>err || fail 'ssh failed'
 	has err 'ssh ended' 'ssh gate true'
 	fake_ssh 'exec cat /dev/zero'

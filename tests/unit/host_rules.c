@@ -25,10 +25,11 @@ struct example {
 	struct fact speaks[7], silent[7];
 };
 
-#define SND  MODEL_SENDER, MODEL_NEAR
-#define RCV  MODEL_RECEIVER, MODEL_FAR
-#define NEAR -1, MODEL_NEAR
-#define FAR  -1, MODEL_FAR
+#define SND    MODEL_SENDER, MODEL_NEAR
+#define RCV    MODEL_RECEIVER, MODEL_FAR
+#define NEAR   -1, MODEL_NEAR
+#define FAR    -1, MODEL_FAR
+#define DEVICE MODEL_DEVICE, -1
 
 static const struct example examples[] = {
 	{"asked-rate",
@@ -114,6 +115,22 @@ static const struct example examples[] = {
 	 NULL,
 	 {{"bytes", SND, 1e6}, {"duration", SND, 10}, {"tcp.busy_time", SND, 2}},
 	 {{"bytes", SND, 1e6}, {"duration", SND, 10}, {"tcp.busy_time", SND, 9.8}}},
+	{"middle",
+	 NULL,
+	 {{"bytes", SND, 1e6},
+	  {"cpu.core_softirq", DEVICE, 0.99},
+	  {"cpu.core_max", DEVICE, 1},
+	  {"tcp.retransmit_share", SND, 0.05},
+	  {"tcp.retransmits", SND, 500}},
+	 {{"bytes", SND, 1e6}, {"cpu.core_softirq", DEVICE, 0.2}, {"cpu.core_max", DEVICE, 0.4}}},
+	{"middle",
+	 NULL,
+	 {{"bytes", SND, 1e6},
+	  {"cpu.core_softirq", DEVICE, 0.5},
+	  {"softnet.dropped", DEVICE, 99},
+	  {"tcp.retransmit_share", SND, 0.05},
+	  {"tcp.retransmits", SND, 500}},
+	 {{"bytes", SND, 1e6}, {"cpu.core_softirq", FAR, 0.6}, {"softnet.dropped", NEAR, 99}}},
 	{"local-qdisc",
 	 NULL,
 	 {{"bytes", SND, 1e6},
@@ -204,11 +221,14 @@ static struct model_run *make(const struct fact *facts, size_t n, const char *re
 			s.stat = STAT_P50;
 
 		assert_non_null(s.metric);
-		if (facts[i].view >= 0) {
+		if (facts[i].view == MODEL_DEVICE) {
+			s.dims = model_dims_with(s.dims, DIM_VIEW, MODEL_DEVICE);
+		} else if (facts[i].view >= 0) {
 			s.dims = model_dims_with(s.dims, DIM_DIR, MODEL_UP);
 			s.dims = model_dims_with(s.dims, DIM_VIEW, facts[i].view);
 		}
-		s.dims = model_dims_with(s.dims, DIM_END, facts[i].end);
+		if (facts[i].end >= 0)
+			s.dims = model_dims_with(s.dims, DIM_END, facts[i].end);
 		assert_true(model_add_summary(r, &s) >= 0);
 	}
 	return r;
