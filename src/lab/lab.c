@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pair: two hosts joined by a veth, each in an anonymous namespace. The problem: a lab must
- * need no clean-up, whatever happens to its maker. The idea: everything hangs on processes that
- * the kernel kills with us (the holders, the server, the command); the veth and the addresses
- * go with their namespaces.
+ * Hosts in anonymous namespaces, joined by veths as a plan says. The problem: a lab must need no
+ * clean-up, whatever happens to its maker. The idea: everything hangs on processes that the kernel
+ * kills with us (the holders, the servers, the command); the wires and the addresses go with their
+ * namespaces.
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,85 +14,119 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab/lab.h"
+#include "lab/priv.h"
 
-#define SERVE_PORT      5201
-#define READY_NS        (5 * NSEC_PER_SEC)
-#define LOOK_NS         (2 * NSEC_PER_MSEC)
-#define GRACE_NS        (5 * NSEC_PER_SEC)
-#define LINK            "eth0"
-#define PROC_NET_MAX    (1U << 20)
-#define SHAPE_QUEUE_MS  50
-#define SHAPE_BURST_MS  2
-#define SHAPE_BURST_MIN 16384
+#define SERVE_PORT   5201
+#define READY_NS     (5 * NSEC_PER_SEC)
+#define LOOK_NS      (2 * NSEC_PER_MSEC)
+#define GRACE_NS     (5 * NSEC_PER_SEC)
+#define PROC_NET_MAX (1U << 20)
 
 /* ---- building ------------------------------------------------------------ */
 
-struct end {
-	const char *addr4, *addr6;
+struct build {
+	struct lab *l;
+	const struct lab_cfg *cfg;
+	struct lab_plan plan;
+	struct sys_nl *nl[LAB_NODES_MAX]; /* a socket in each node */
 };
-static const struct end near_end = {"198.18.0.1", "fd00:18::1"};
-static const struct end far_end = {"198.18.0.2", "fd00:18::2"};
 
-static int add_addr(struct sys_nl *nl, int family, const char *text, int prefix_len,
+static void dev_name(const struct lab_wire_end *end, char dst[IF_NAMESIZE])
+{
+	snprintf(dst, IF_NAMESIZE, "eth%u", end->dev);
+}
+
+static void address(int family, unsigned net, unsigned host, char dst[40])
+{
+	if (family == AF_INET)
+		snprintf(dst, 40, "198.18.%u.%u", net, host);
+	else if (net)
+		snprintf(dst, 40, "fd00:18:%x::%x", net, host);
+	else
+		snprintf(dst, 40, "fd00:18::%x", host);
+}
+
+static int add_addr(struct sys_nl *nl, const char *dev, int family, unsigned net, unsigned host,
 		    struct weir_err *e)
 {
+	char text[40];
 	uint8_t addr[16];
 
+	address(family, net, host, text);
 	if (inet_pton(family, text, addr) != 1)
 		return err_set(e, WEIR_OS, EAFNOSUPPORT, "address %s", text);
-	return sys_addr_add(nl, LINK, family, addr, prefix_len, e);
+	return sys_addr_add(nl, dev, family, addr, family == AF_INET ? 24 : 64, e);
+}
+
+static int add_way_out(struct sys_nl *nl, int family, unsigned net, unsigned gateway,
+		       struct weir_err *e)
+{
+	static const uint8_t any[16];
+	char text[40];
+	uint8_t addr[16];
+
+	address(family, net, gateway, text);
+	if (!gateway || inet_pton(family, text, addr) != 1)
+		return 0;
+	return sys_route_add(nl, family, any, 0, addr, e);
+}
+
+static bool no_family(int ret)
+{
+	return ret == -EOPNOTSUPP || ret == -EAFNOSUPPORT || ret == -EACCES;
 }
 
 /* A kernel without IPv6 still makes a lab. */
-static int add_addrs(struct sys_nl *nl, const struct end *end, struct weir_err *e)
+static int add_family(struct sys_nl *nl, const char *dev, int family, const struct lab_wire *w,
+		      const struct lab_wire_end *end, struct weir_err *e)
 {
-	int ret = add_addr(nl, AF_INET, end->addr4, 24, e);
+	int ret = add_addr(nl, dev, family, w->net, end->host, e);
 
-	if (ret == 0)
-		ret = add_addr(nl, AF_INET6, end->addr6, 64, e);
-	return ret == -EOPNOTSUPP || ret == -EAFNOSUPPORT || ret == -EACCES ? 0 : ret;
+	if (family == AF_INET6 && no_family(ret))
+		return 0;
+	return ret;
 }
 
-static int shape(struct sys_nl *nl, uint64_t rate_bps, struct weir_err *e)
-{
-	uint64_t per_ms = rate_bps / 8 / 1000;
-	uint64_t burst = per_ms * SHAPE_BURST_MS, limit = per_ms * SHAPE_QUEUE_MS;
-
-	if (burst < SHAPE_BURST_MIN)
-		burst = SHAPE_BURST_MIN;
-	if (burst > UINT32_MAX / 4)
-		burst = UINT32_MAX / 4;
-	limit += burst;
-	if (limit > UINT32_MAX / 2)
-		limit = UINT32_MAX / 2;
-	return sys_qdisc_add_tbf(nl, LINK, rate_bps, (uint32_t)burst, (uint32_t)limit, e);
-}
-
-static int set_up_end(struct sys_nl *nl, const struct lab_cfg *cfg, const struct end *end,
+static int set_up_end(struct build *b, const struct lab_wire *w, const struct lab_wire_end *end,
 		      struct weir_err *e)
 {
-	int ret = sys_link_set_up(nl, "lo", e);
+	struct sys_nl *nl = b->nl[end->node];
+	char dev[IF_NAMESIZE];
+	int ret = 0;
 
-	if (ret == 0 && cfg->mtu)
-		ret = sys_link_set_mtu(nl, LINK, (int)cfg->mtu, e);
+	dev_name(end, dev);
+	if (b->cfg->mtu)
+		ret = sys_link_set_mtu(nl, dev, (int)b->cfg->mtu, e);
 	if (ret == 0)
-		ret = add_addrs(nl, end, e);
+		ret = add_family(nl, dev, AF_INET, w, end, e);
 	if (ret == 0)
-		ret = sys_link_set_up(nl, LINK, e);
-	if (ret == 0 && cfg->rate_bps)
-		ret = shape(nl, cfg->rate_bps, e);
+		ret = add_family(nl, dev, AF_INET6, w, end, e);
+	if (ret == 0)
+		ret = sys_link_set_up(nl, dev, e);
+	if (ret == 0)
+		ret = lab_shape(nl, dev, b->cfg, end, e);
+	return ret;
+}
+
+static int route_end(struct build *b, const struct lab_wire *w, const struct lab_wire_end *end,
+		     struct weir_err *e)
+{
+	struct sys_nl *nl = b->nl[end->node];
+	int ret = add_way_out(nl, AF_INET, w->net, end->gateway, e);
+
+	if (ret == 0) /* none where there is no IPv6 */
+		add_way_out(nl, AF_INET6, w->net, end->gateway, NULL);
 	return ret;
 }
 
 /* The carrier comes up asynchronously; what is sent before is lost. */
-static int await_running(struct sys_nl *nl, struct weir_err *e)
+static int await_running(struct sys_nl *nl, const char *dev, struct weir_err *e)
 {
 	int64_t until = clk_mono_ns() + READY_NS;
 	struct sys_link link;
 
 	for (;;) {
-		int ret = sys_link_get(nl, LINK, &link, e);
+		int ret = sys_link_get(nl, dev, &link, e);
 		if (ret < 0 || link.running)
 			return ret;
 		if (clk_mono_ns() > until)
@@ -100,26 +135,92 @@ static int await_running(struct sys_nl *nl, struct weir_err *e)
 	}
 }
 
-static int join(struct lab *l, const struct lab_cfg *cfg, struct weir_err *e)
+/* Both ends: what is sent before the carrier is there is lost. */
+static int await_wire(struct build *b, const struct lab_wire *w, struct weir_err *e)
 {
-	struct sys_nl *near_nl = NULL, *far_nl = NULL;
-	int ret = sys_nl_open_in(&l->near, &near_nl, e);
+	char dev[IF_NAMESIZE];
+	int ret = 0;
 
-	if (ret == 0)
-		ret = sys_nl_open_in(&l->far, &far_nl, e);
-	if (ret == 0)
-		ret = sys_link_add_veth(near_nl, LINK, LINK, l->far.net_fd, e);
-	if (ret == 0)
-		ret = set_up_end(near_nl, cfg, &near_end, e);
-	if (ret == 0)
-		ret = set_up_end(far_nl, cfg, &far_end, e);
-	if (ret == 0)
-		ret = await_running(near_nl, e);
-	if (ret == 0)
-		ret = await_running(far_nl, e);
-	sys_nl_close(near_nl);
-	sys_nl_close(far_nl);
+	for (size_t i = 0; i < 2 && ret == 0; i++) {
+		dev_name(&w->end[i], dev);
+		ret = await_running(b->nl[w->end[i].node], dev, e);
+	}
 	return ret;
+}
+
+static int join(struct build *b, const struct lab_wire *w, struct weir_err *e)
+{
+	char here[IF_NAMESIZE], there[IF_NAMESIZE];
+	int ret;
+
+	dev_name(&w->end[0], here);
+	dev_name(&w->end[1], there);
+	ret = sys_link_add_veth(b->nl[w->end[0].node], here, there,
+				b->l->node[w->end[1].node].ns.net_fd, e);
+	for (size_t i = 0; i < 2 && ret == 0; i++)
+		ret = set_up_end(b, w, &w->end[i], e);
+	if (ret == 0)
+		ret = await_wire(b, w, e);
+	for (size_t i = 0; i < 2 && ret == 0; i++)
+		ret = route_end(b, w, &w->end[i], e);
+	return ret;
+}
+
+static int make_node(struct build *b, size_t i, struct weir_err *e)
+{
+	struct lab_node *node = &b->l->node[i];
+	int ret = sys_ns_new(&node->ns, i ? &b->l->node[0].ns : NULL, e);
+
+	memcpy(node->name, b->plan.name[i], sizeof(node->name));
+	if (ret == 0)
+		b->l->n++;
+	if (ret == 0)
+		ret = sys_nl_open_in(&node->ns, &b->nl[i], e);
+	if (ret == 0)
+		ret = sys_link_set_up(b->nl[i], "lo", e);
+	if (ret == 0 && b->plan.router[i]) {
+		ret = sys_sysctl_set_in(&node->ns, "net.ipv4.ip_forward", "1", e);
+		sys_sysctl_set_in(&node->ns, "net.ipv6.conf.all.forwarding", "1", NULL);
+	}
+	return ret;
+}
+
+/* A host's address is that of its first wire. */
+static void note_addresses(const struct build *b)
+{
+	for (size_t i = b->plan.n_wires; i-- > 0;)
+		for (size_t k = 0; k < 2; k++) {
+			const struct lab_wire_end *end = &b->plan.wire[i].end[k];
+			struct lab_node *node = &b->l->node[end->node];
+			char text[40];
+			address(AF_INET, b->plan.wire[i].net, end->host, text);
+			snprintf(node->addr4, sizeof(node->addr4), "%.15s", text);
+			address(AF_INET6, b->plan.wire[i].net, end->host, node->addr6);
+		}
+}
+
+static int build(struct lab *l, const struct lab_cfg *cfg, struct weir_err *e)
+{
+	struct build b = {.l = l, .cfg = cfg};
+	int ret = 0;
+
+	lab_plan_make(&b.plan, cfg);
+	for (size_t i = 0; i < b.plan.n && ret == 0; i++)
+		ret = make_node(&b, i, e);
+	for (size_t i = 0; i < b.plan.n_wires && ret == 0; i++)
+		ret = join(&b, &b.plan.wire[i], e);
+	for (size_t i = 0; i < b.plan.n; i++)
+		sys_nl_close(b.nl[i]);
+	note_addresses(&b);
+	l->near = &l->node[b.plan.near];
+	l->far = &l->node[b.plan.far];
+	return ret;
+}
+
+/* Those that others measure against: the far one, and all that stand beside it. */
+static bool is_far(const struct lab *l, const struct lab_node *node)
+{
+	return node == l->far || (!strncmp(node->name, "right", 5) && node->name[5]);
 }
 
 /* ---- the server ---------------------------------------------------------- */
@@ -156,12 +257,12 @@ static bool listening(pid_t in_ns, unsigned port)
 	return found;
 }
 
-static int await_server(struct lab *l, struct weir_err *e)
+static int await_server(struct lab_node *node, struct weir_err *e)
 {
 	int64_t until = clk_mono_ns() + READY_NS;
 
-	while (!listening(l->far.holder, SERVE_PORT)) {
-		int status = sys_child_wait(&l->server, 0);
+	while (!listening(node->ns.holder, SERVE_PORT)) {
+		int status = sys_child_wait(&node->server, 0);
 		if (status >= 0) {
 			err_set(e, WEIR_OS, ECHILD, "the lab's server ended with status %d",
 				status);
@@ -176,7 +277,7 @@ static int await_server(struct lab *l, struct weir_err *e)
 	return 0;
 }
 
-static int start_server(struct lab *l, const struct lab_cfg *cfg, struct weir_err *e)
+static int start_server(struct lab_node *node, const struct lab_cfg *cfg, struct weir_err *e)
 {
 	const unsigned flags = SYS_CHILD_DIE_WITH_PARENT | SYS_CHILD_NULL_IN | SYS_CHILD_QUIET |
 			       SYS_CHILD_NEW_SESSION | SYS_CHILD_OWN_SYSFS;
@@ -191,30 +292,34 @@ static int start_server(struct lab *l, const struct lab_cfg *cfg, struct weir_er
 	argv[1] = (char *)(uintptr_t) "serve";
 	for (size_t i = 0; i < n; i++)
 		argv[i + 2] = cfg->serve_args[i];
-	int ret = sys_child_start(&l->server, argv, flags, NULL, l->far.net_fd, l->far.user_fd, e);
+	int ret = sys_child_start(&node->server, argv, flags, NULL, node->ns.net_fd,
+				  node->ns.user_fd, e);
 	free(argv);
-	return ret < 0 ? ret : await_server(l, e);
+	return ret < 0 ? ret : await_server(node, e);
+}
+
+static int start_servers(struct lab *l, const struct lab_cfg *cfg, struct weir_err *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < l->n && ret == 0; i++)
+		if (is_far(l, &l->node[i]))
+			ret = start_server(&l->node[i], cfg, e);
+	return ret;
 }
 
 /* ---- the lab ------------------------------------------------------------- */
 
-int lab_pair_start(struct lab *l, const struct lab_cfg *cfg, struct weir_err *e)
+int lab_start(struct lab *l, const struct lab_cfg *cfg, struct weir_err *e)
 {
-	int ret;
-
-	*l = (struct lab){.near = {.net_fd = -1, .user_fd = -1},
-			  .far = {.net_fd = -1, .user_fd = -1},
-			  .server = {.pidfd = -1, .out = -1},
-			  .stop_fd = -1};
-	snprintf(l->peer4, sizeof(l->peer4), "%s", far_end.addr4);
-	snprintf(l->peer6, sizeof(l->peer6), "%s", far_end.addr6);
-	ret = sys_ns_new(&l->near, NULL, e);
-	if (ret == 0)
-		ret = sys_ns_new(&l->far, &l->near, e);
-	if (ret == 0)
-		ret = join(l, cfg, e);
+	*l = (struct lab){.stop_fd = -1};
+	for (size_t i = 0; i < LAB_NODES_MAX; i++) {
+		l->node[i].ns = (struct sys_ns){.net_fd = -1, .user_fd = -1};
+		l->node[i].server = (struct sys_child){.pidfd = -1, .out = -1};
+	}
+	int ret = build(l, cfg, e);
 	if (ret == 0 && cfg->serve_argv0)
-		ret = start_server(l, cfg, e);
+		ret = start_servers(l, cfg, e);
 	if (ret < 0) {
 		lab_stop(l);
 		return err_wrap(e, "making the lab");
@@ -224,10 +329,14 @@ int lab_pair_start(struct lab *l, const struct lab_cfg *cfg, struct weir_err *e)
 
 void lab_stop(struct lab *l)
 {
-	sys_child_stop(&l->server, GRACE_NS);
-	sys_ns_free(&l->near);
-	sys_ns_free(&l->far);
+	for (size_t i = 0; i < LAB_NODES_MAX; i++)
+		sys_child_stop(&l->node[i].server, GRACE_NS);
+	for (size_t i = 0; i < LAB_NODES_MAX; i++)
+		sys_ns_free(&l->node[i].ns);
+	l->n = 0;
 }
+
+/* ---- a command in it ------------------------------------------------------ */
 
 static int end_early(struct sys_child *c)
 {
@@ -256,18 +365,60 @@ static int wait_or_stop(struct sys_child *c, int stop_fd)
 	return sys_child_wait(c, -1);
 }
 
+#define ENV_MAX (LAB_NODES_MAX + 6)
+struct environment {
+	char text[ENV_MAX][LAB_HOSTS_MAX * 17 + 20];
+	const char *v[ENV_MAX + 1];
+	size_t n;
+};
+
+static char *next_text(struct environment *env)
+{
+	env->v[env->n] = env->text[env->n];
+	return env->text[env->n++];
+}
+
+static void put_pid(struct environment *env, const char *before, const char *name,
+		    const char *after, pid_t pid)
+{
+	char *s = next_text(env), upper[12];
+	size_t i = 0;
+
+	for (; name[i] && i + 1 < sizeof(upper); i++)
+		upper[i] = (char)toupper((unsigned char)name[i]);
+	upper[i] = '\0';
+	snprintf(s, sizeof(env->text[0]), "WEIR_LAB_%s%s%s=%d", before, upper, after, (int)pid);
+}
+
+static void make_environment(const struct lab *l, struct environment *env)
+{
+	const size_t cap = sizeof(env->text[0]);
+
+	env->n = 0;
+	snprintf(next_text(env), cap, "WEIR_LAB_PEER=%s", l->far->addr4);
+	snprintf(next_text(env), cap, "WEIR_LAB_PEER6=%s", l->far->addr6);
+	put_pid(env, "", "near", "_PID", l->near->ns.holder);
+	put_pid(env, "", "far", "_PID", l->far->ns.holder);
+	for (size_t i = 0; i < l->n; i++)
+		put_pid(env, "PID_", l->node[i].name, "", l->node[i].ns.holder);
+	char *peers = next_text(env);
+	int at = snprintf(peers, cap, "WEIR_LAB_PEERS=");
+	for (size_t i = 0; i < l->n; i++)
+		if (is_far(l, &l->node[i]))
+			at += snprintf(peers + at, cap - (size_t)at, "%s%s",
+				       peers[at - 1] == '=' ? "" : " ", l->node[i].addr4);
+	env->v[env->n] = NULL;
+}
+
 int lab_run(struct lab *l, char *const argv[], struct weir_err *e)
 {
 	const unsigned flags = SYS_CHILD_DIE_WITH_PARENT | SYS_CHILD_OWN_SYSFS;
-	char peer4[48], peer6[64], near_pid[40], far_pid[40];
-	const char *env[] = {peer4, peer6, near_pid, far_pid, NULL};
+	struct environment env;
 	struct sys_child c;
 
-	snprintf(peer4, sizeof(peer4), "WEIR_LAB_PEER=%s", l->peer4);
-	snprintf(peer6, sizeof(peer6), "WEIR_LAB_PEER6=%s", l->peer6);
-	snprintf(near_pid, sizeof(near_pid), "WEIR_LAB_NEAR_PID=%d", (int)l->near.holder);
-	snprintf(far_pid, sizeof(far_pid), "WEIR_LAB_FAR_PID=%d", (int)l->far.holder);
-	int ret = sys_child_start(&c, argv, flags, env, l->near.net_fd, l->near.user_fd, e);
+	make_environment(l, &env);
+	int ret =
+		sys_child_start(&c, argv, flags, env.v, l->near->ns.net_fd, l->near->ns.user_fd, e);
 	if (ret < 0)
 		return ret;
 	ret = wait_or_stop(&c, l->stop_fd);

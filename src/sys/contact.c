@@ -26,7 +26,7 @@ bool sys_contact_init(struct sys_contact *c, const char *ssh_connection)
 		return false;
 	peer[strcspn(peer, "%")] = '\0';
 	if (inet_pton(AF_INET, peer, v4) == 1) { /* as the kernel maps it */
-		memcpy(c->peer + 10, "\xff\xff", 2);
+		c->peer[10] = c->peer[11] = 0xff;
 		memcpy(c->peer + 12, v4, 4);
 		return true;
 	}
@@ -49,7 +49,7 @@ static bool read_address(const char *hex, uint8_t dst[16])
 		memcpy(dst + (words == 1 ? 12 : i * 4), &w, 4);
 	}
 	if (words == 1)
-		memcpy(dst + 10, "\xff\xff", 2);
+		dst[10] = dst[11] = 0xff;
 	return true;
 }
 

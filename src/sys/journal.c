@@ -280,7 +280,7 @@ int sys_journal_recover(const char *dir, const char *root, struct sys_replay *r,
 	int lock = -1, ret;
 
 	*r = (struct sys_replay){0};
-	int fd = sys_jdir_open(dir, false, e);
+	int fd = sys_own_dir(dir, false, e);
 	if (fd == -ENOENT)
 		return 0; /* nobody has ever changed anything */
 	if (fd < 0)
@@ -308,7 +308,7 @@ int sys_journal_open(const char *dir, const char *root, struct sys_journal **out
 		return err_os(e, ENOMEM, "opening the journal");
 	j->root = root;
 	j->fd = j->guard_fd = -1;
-	ret = j->dir = sys_jdir_open(dir, true, e);
+	ret = j->dir = sys_own_dir(dir, true, e);
 	if (ret >= 0)
 		ret = read_boot(j->boot, e);
 	if (ret >= 0)

@@ -27,7 +27,7 @@ static int foreign(const char *what, const struct stat *st, struct weir_err *e)
 			(unsigned)st->st_mode & 07777, (unsigned)st->st_nlink);
 }
 
-int sys_jdir_open(const char *dir, bool make, struct weir_err *e)
+int sys_own_dir(const char *dir, bool make, struct weir_err *e)
 {
 	struct stat st;
 

@@ -188,6 +188,26 @@ bool sys_ns_available(struct weir_err *why)
 	return true;
 }
 
+int sys_sysctl_set_in(const struct sys_ns *ns, const char *name, const char *value,
+		      struct weir_err *e)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int ret = sys_ns_enter(ns, NULL);
+		_exit(-(ret < 0 ? ret : sys_sysctl_set(name, value, NULL)) & 0xff);
+	}
+	if (pid < 0)
+		return err_os(e, errno, "setting %s in the namespace", name);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return err_os(e, WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD,
+		      "setting %s in the namespace", name);
+}
+
 /* ---- a socket made inside a namespace ------------------------------------ */
 
 /* Two children of ours may hold each other's descriptors open: keep only what is named. */

@@ -111,8 +111,6 @@ void sys_doc_put_entry(struct buf *b, const struct sys_entry *e);
 void sys_doc_put_end(struct buf *b, uint32_t seq);
 void sys_doc_put_owner(struct buf *b, int64_t pid);
 
-/* Opens (makes, when make) the directory and proves that it is the caller's alone. */
-int sys_jdir_open(const char *dir, bool make, struct weir_err *e);
 /* Exclusive among all weirs on this directory; close() releases it. */
 int sys_jdir_lock(int dir, struct weir_err *e);
 bool sys_jdir_is_journal(const char *name);

@@ -105,6 +105,10 @@ const char *sys_knob_needs(const struct sys_knob *k); /* the privilege to change
 int sys_knob_list(const char *root, const char *pattern,
 		  int (*cb)(const struct sys_ref *r, void *arg), void *arg, struct weir_err *e);
 
+/* Opens (makes, when make) a directory for what is kept while weir runs, and proves that it is the
+ * caller's alone (owner, mode 0700, no link). NULL = /run/weir. */
+int sys_own_dir(const char *dir, bool make, struct weir_err *e);
+
 /* ---- the undo journal (journal.c; security 17, 18) ---------------------- */
 
 /*
@@ -197,7 +201,10 @@ struct sys_ns {
 int sys_ns_new(struct sys_ns *ns, const struct sys_ns *same_user_as, struct weir_err *e);
 void sys_ns_free(struct sys_ns *ns);
 int sys_ns_enter(const struct sys_ns *ns, struct weir_err *e); /* this thread */
-bool sys_ns_available(struct weir_err *why);                   /* why says what would provide it */
+/* sys_sysctl_set in ns (by a process that enters it). */
+int sys_sysctl_set_in(const struct sys_ns *ns, const char *name, const char *value,
+		      struct weir_err *e);
+bool sys_ns_available(struct weir_err *why); /* why says what would provide it */
 
 /* ---- netlink (nl.c, nl_link.c, nl_addr.c, nl_qdisc.c; libmnl) ------------ */
 

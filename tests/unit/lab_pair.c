@@ -76,7 +76,7 @@ static char self[] = SELF;
 static void start(struct lab *l, const struct lab_cfg *cfg)
 {
 	struct weir_err e = {0};
-	int ret = lab_pair_start(l, cfg, &e);
+	int ret = lab_start(l, cfg, &e);
 
 	if (e.domain == WEIR_MISSING && ret < 0) {
 		print_message("%s; %s\n", e.msg, e.hint);
@@ -141,7 +141,7 @@ static void test_dead_server_is_told(void **state)
 
 	(void)state;
 	int64_t t0 = clk_mono_ns();
-	int ret = lab_pair_start(&l, &cfg, &e);
+	int ret = lab_start(&l, &cfg, &e);
 	if (e.domain == WEIR_MISSING)
 		skip();
 	assert_true(ret < 0);
@@ -165,10 +165,10 @@ static void test_rate_shapes_both_ends(void **state)
 
 	(void)state;
 	start(&l, &cfg);
-	assert_int_equal(sys_nl_open_in(&l.near, &nl, &e), 0);
+	assert_int_equal(sys_nl_open_in(&l.near->ns, &nl, &e), 0);
 	assert_int_equal(sys_qdiscs(nl, 0, find_shaped, NULL, &e), 1);
 	sys_nl_close(nl);
-	assert_int_equal(sys_nl_open_in(&l.far, &nl, &e), 0);
+	assert_int_equal(sys_nl_open_in(&l.far->ns, &nl, &e), 0);
 	assert_int_equal(sys_qdiscs(nl, 0, find_shaped, NULL, &e), 1);
 	sys_nl_close(nl);
 	lab_stop(&l);
@@ -207,8 +207,8 @@ static _Noreturn void make_and_wait(int fd)
 	struct lab l;
 	struct pids pids = {0};
 
-	if (lab_pair_start(&l, &cfg, NULL) == 0)
-		pids = (struct pids){l.near.holder, l.far.holder, l.server.pid};
+	if (lab_start(&l, &cfg, NULL) == 0)
+		pids = (struct pids){l.near->ns.holder, l.far->ns.holder, l.far->server.pid};
 	if (write(fd, &pids, sizeof(pids)) < 0)
 		_exit(1);
 	for (;;)
@@ -246,9 +246,42 @@ static void test_sigkill_leaves_nothing(void **state)
 		skip();
 }
 
+static void test_topologies(void **state)
+{
+	static const struct {
+		const char *text;
+		enum lab_topology topology;
+		unsigned hosts;
+	} good[] = {{"pair", LAB_PAIR, 1},
+		    {"router", LAB_ROUTER, 1},
+		    {"dumbbell:1", LAB_DUMBBELL, 1},
+		    {"dumbbell:16", LAB_DUMBBELL, 16}};
+	static const char *const bad[] = {"",
+					  "ring",
+					  "dumbbell",
+					  "dumbbell:",
+					  "dumbbell:0",
+					  "dumbbell:17",
+					  "dumbbell:-1",
+					  "dumbbell:1x",
+					  "dumbbell: 1",
+					  "pair:2"};
+	struct lab_cfg cfg = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		assert_int_equal(lab_topology_parse(good[i].text, &cfg, NULL), 0);
+		assert_int_equal(cfg.topology, good[i].topology);
+		assert_int_equal(cfg.hosts, good[i].hosts);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(lab_topology_parse(bad[i], &cfg, NULL), -EINVAL);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_topologies),
 		cmocka_unit_test(test_server_answers_at_once),
 		cmocka_unit_test(test_status_is_the_commands),
 		cmocka_unit_test(test_dead_server_is_told),

@@ -103,10 +103,10 @@ static void lab_connect(const struct lab *l, const char *host, const struct flow
 	struct net_dgram d;
 	char hello[8];
 
-	fds[1] = in_host(&l->far, listen_here, &at);
+	fds[1] = in_host(&l->far->ns, listen_here, &at);
 	assert_int_equal(getsockname(fds[1], &bound.sa, &bound.len), 0);
 	at.port = net_addr_port(&bound);
-	fds[0] = in_host(&l->near, connect_here, &at);
+	fds[0] = in_host(&l->near->ns, connect_here, &at);
 	assert_int_equal(send(fds[0], "9876", 4, 0), 4);
 	assert_int_equal(net_wait_readable(fds[1], later(), -1), 0);
 	assert_int_equal(net_udp_recv(fds[1], hello, sizeof(hello), &d), 4);
@@ -140,7 +140,7 @@ static int start(void **state, uint64_t rate_bps)
 	struct weir_err e = {0};
 
 	*state = NULL;
-	if (!sys_ns_available(&e) || lab_pair_start(&l, &cfg, &e) < 0)
+	if (!sys_ns_available(&e) || lab_start(&l, &cfg, &e) < 0)
 		print_message("no lab: %s; %s\n", e.msg, e.hint);
 	else
 		*state = &l;
