@@ -38,6 +38,12 @@ struct iperf_flow {
 	char role;
 	struct iperf_side side[3];
 };
+/* A histogram of iperf 2: what bins hold three shares of the counts. */
+#define IPERF_HISTS 8
+struct iperf_hist {
+	char name[16];
+	double count, bin, share[3], s[3]; /* bin, s: seconds */
+};
 #define IPERF_CONNS       256
 #define IPERF_PHRASE_KEYS 32
 struct iperf_acc {
@@ -45,7 +51,7 @@ struct iperf_acc {
 	struct iperf_row *row;
 	size_t n, cap;
 	size_t n_conn;
-	size_t n_flow, finals;
+	size_t n_flow, finals, n_hist;
 	bool client, server, reverse, udp, tcp, full_duplex;
 	double rate_told; /* -b, in bit/s; NaN = none */
 	double streams;   /* -P */
@@ -64,6 +70,7 @@ struct iperf_acc {
 	uint64_t phrase_num, phrase[IPERF_PHRASE_KEYS];
 	/* The first n_conn and n_flow of these. */
 	struct iperf_conn conn[IPERF_CONNS];
+	struct iperf_hist hist[IPERF_HISTS];
 	struct iperf_flow flow[IPERF_CONNS];
 };
 void iperf_acc_init(struct iperf_acc *a, int gen);
@@ -76,6 +83,10 @@ void iperf_make(struct iperf_acc *a, struct format_found *f);
 size_t iperf_text(const struct lex *l, size_t i, struct format_found *f, int gen);
 /* Does a row or a header of that generation begin at i? */
 bool iperf_sniff(const struct lex *l, size_t i, int gen);
+
+/* A histogram's row at i: the index after it, or 0; and those of a report as figures. */
+size_t iperf_hist(const struct lex *l, size_t i, struct iperf_acc *a);
+void iperf_hist_put(const struct iperf_acc *a, struct format_found *f);
 
 bool iperf_csv_sniff(const struct lex *l, size_t i);
 size_t iperf_csv(const struct lex *l, size_t i, struct format_found *f);

@@ -509,6 +509,7 @@ static void put_rest(struct make *m, double seconds)
 		found_prov(m->f, MODEL_DERIVED);
 	}
 	found_ext(m->f, "ext.tcp.connect", UNIT_SECOND, STAT_VALUE, DIMS_NONE, a->connect_s, 1e-5);
+	iperf_hist_put(a, m->f);
 	found_ext(m->f, "ext.iperf.window", UNIT_BYTE, STAT_VALUE, DIMS_NONE, a->window, 0);
 	put(m, "cpu.total", model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR), a->cpu_local, 1e-3);
 	put(m, "cpu.total", model_dims_with(DIMS_NONE, DIM_END, MODEL_FAR), a->cpu_remote, 1e-3);

@@ -247,7 +247,7 @@ static size_t bracket(const struct lex *l, size_t i, struct iperf_acc *a)
 	}
 	if ((e = match(l, i, "[ ID ] ( [ Role ] ) Interval", c)))
 		return e - 1;
-	return 0;
+	return iperf_hist(l, i, a);
 }
 
 /* ---- where a report ends ---- */

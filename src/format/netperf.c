@@ -112,6 +112,8 @@ static size_t stream(const struct lex *l, struct banner *b, struct format_found 
 
 	if (!numbers(l, b->row, 5))
 		return 0;
+	found_ext(f, "ext.netperf.receive_socket", UNIT_BYTE, STAT_VALUE, DIMS_NONE, t[0].num, 1);
+	found_ext(f, "ext.netperf.send_socket", UNIT_BYTE, STAT_VALUE, DIMS_NONE, t[1].num, 1);
 	found_ext(f, "ext.netperf.message", UNIT_BYTE, STAT_VALUE, DIMS_NONE, t[2].num, 1);
 	put(f, "duration", &t[3], 1, DIMS_NONE);
 	put(f, "goodput", &t[4], b->scale, found_dims(dir, MODEL_RECEIVER, -1));

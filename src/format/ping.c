@@ -140,6 +140,8 @@ static size_t unix_counts(struct ping *p, size_t i)
 	}
 	if (isnan(loss))
 		return 0; /* cut off within */
+	if (p->time_s > 0)
+		found_fig(p->f, "duration", STAT_VALUE, DIMS_NONE, p->time_s, 1e-3);
 	counts(p, c[0], c[1], loss);
 	if (dup > 0) {
 		found_fig(p->f, "probe.duplicates", STAT_VALUE, DIMS_NONE, dup, 1);
