@@ -138,11 +138,10 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 	f->what = "flent";
 	while (end) {
-		size_t k = at;
-
-		while (k < at + NAME_TOKENS && k < l->n && !lex_is(l, k, ":"))
-			k++;
-		end = k > at && k < l->n && lex_is(l, k, ":") ? row(&s, at, k) : 0;
+		end = 0;
+		/* "TCP download::1 : 11.6": the colon before the cells is the last one. */
+		for (size_t k = at + 1; k < at + NAME_TOKENS && k < l->n && !end; k++)
+			end = lex_is(l, k, ":") ? row(&s, at, k) : 0;
 		at = end ? end : at;
 	}
 	return at;

@@ -29,8 +29,8 @@ static int dir_of(const struct iperf_acc *a, const struct iperf_row *r)
 {
 	if (r->role)
 		return (r->role == 'T') == (r->role_end == 'C') ? MODEL_UP : MODEL_DOWN;
-	if (a->full_duplex || r->star)
-		return r->star == a->client ? MODEL_DOWN : MODEL_UP;
+	if (a->full_duplex || r->star) /* the star is the server's sending, whoever says it */
+		return r->star ? MODEL_DOWN : MODEL_UP;
 	if (a->reverse)
 		return MODEL_DOWN;
 	if (a->client)

@@ -113,6 +113,8 @@ static size_t enhanced_tail(const struct lex *l, size_t i, struct iperf_row *r)
 	k = match(l, e, "-#", c);
 	if (!k || (lex_line(l, e) && !match(l, k, "-# K", c)))
 		return e;
+	if (k + 1 == l->n && l->tok[k].flags & LEX_CUT && l->tok[k].type == LEX_WORD)
+		return e; /* "89 p": what it counts is cut off */
 	match(l, e, "-#", c);
 	r->retr = c[0];
 	e = k;

@@ -189,7 +189,7 @@ static bool is_command(const struct lex *l, size_t i, int gen)
 static bool add_conn(struct iperf_acc *a, const struct lex *l, size_t i, size_t *end)
 {
 	double c[MATCH_CAPS];
-	size_t e = match(l, i, "[ # ] local", c), k;
+	size_t e = match(l, i, "[ ( * ) # ] local", c), k;
 	struct iperf_conn *n;
 
 	if (!e)
@@ -474,6 +474,31 @@ void iperf_acc_init(struct iperf_acc *a, int gen)
 	learn_phrases(a);
 }
 
+/* -d and -r: one connection goes to the port that another came in at. The first is the client's;
+ * what the others carry is the other direction, as a star says where versions print it. */
+static void mark_dual(struct iperf_acc *a)
+{
+	const struct iperf_conn *first = &a->conn[0];
+	bool in = false, out = false;
+
+	for (size_t i = 1; i < a->n_conn && a->gen == 2; i++) {
+		out = out || a->conn[i].lport == first->rport; /* we are the client */
+		in = in || a->conn[i].rport == first->lport;
+	}
+	if (in == out)
+		return;
+	a->client = out;
+	a->server = in;
+	for (size_t i = 1; i < a->n_conn; i++) {
+		if (out ? a->conn[i].lport != first->rport : a->conn[i].rport != first->lport)
+			continue;
+		for (size_t k = 0; k < a->n; k++)
+			a->row[k].star = a->row[k].star || a->row[k].id == a->conn[i].id;
+		for (size_t k = 0; k < a->n_flow; k++)
+			a->flow[k].star = a->flow[k].star || a->flow[k].id == a->conn[i].id;
+	}
+}
+
 size_t iperf_text(const struct lex *l, size_t i, struct format_found *f, int gen)
 {
 	struct iperf_acc *a = malloc(sizeof(*a));
@@ -494,6 +519,7 @@ size_t iperf_text(const struct lex *l, size_t i, struct format_found *f, int gen
 		known = e ? e : known;
 	}
 	f->failed = f->failed || a->failed;
+	mark_dual(a);
 	if (a->n)
 		iperf_make(a, f);
 	free(a->row);

@@ -36,6 +36,10 @@ static const struct layout {
 		{"# # # # # # # # # # # #",
 		 {X, AIRTIME, MAX_TP, TP, PROB, X, THIS_PROB, RETRY, LAST_OK, LAST_ALL, OK, ALL},
 		 12},
+		/* for a while without the last probability */
+		{"# # # # # # # # # # #",
+		 {X, AIRTIME, MAX_TP, TP, PROB, X, RETRY, LAST_OK, LAST_ALL, OK, ALL},
+		 11},
 		/* 5.x */
 		{"# # # # # # # # # #",
 		 {X, AIRTIME, MAX_TP, TP, PROB, RETRY, LAST_OK, LAST_ALL, OK, ALL},
@@ -54,6 +58,9 @@ static const struct layout {
 	  {", # , # , # , # , # , # , # , # , # , # , # ,",
 	   {X, AIRTIME, MAX_TP, TP, PROB, X, THIS_PROB, RETRY, LAST_OK, LAST_ALL, OK},
 	   11},
+	  {", # , # , # , # , # , # , # , # , # , # ,",
+	   {X, AIRTIME, MAX_TP, TP, PROB, X, RETRY, LAST_OK, LAST_ALL, OK},
+	   10},
 	  {", # , # , # , # , # , # , # , # , # ,",
 	   {X, AIRTIME, MAX_TP, TP, PROB, RETRY, LAST_OK, LAST_ALL, OK},
 	   9},
@@ -220,6 +227,15 @@ static bool sane(const double *v)
 	return v[OK] <= v[ALL] && v[PROB] <= 100 && (isnan(v[LAST_OK]) || v[LAST_OK] <= 255);
 }
 
+/* Counts of retries have no decimals: a row that is cut off looks like another layout's. */
+static bool retries_fit(const struct lex *l, size_t at, const struct layout *y)
+{
+	for (size_t n = 0; n < y->n; n++)
+		if (y->col[n] == RETRY)
+			return l->tok[at + n].decimals == 0;
+	return true;
+}
+
 static size_t row(struct minstrel *m, size_t i)
 {
 	double c[MATCH_CAPS], v[N_COLUMNS];
@@ -232,7 +248,7 @@ static size_t row(struct minstrel *m, size_t i)
 
 		end = match_cut(m->l, at, layouts[k].pattern, c, &over);
 		cut = cut || over;
-		if (!end || lex_num(m->l, end))
+		if (!end || lex_num(m->l, end) || !retries_fit(m->l, at, &layouts[k]))
 			continue;
 		for (size_t n = 0; n < N_COLUMNS; n++)
 			v[n] = UNSET;

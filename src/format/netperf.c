@@ -64,7 +64,7 @@ static void find_row(const struct lex *l, size_t i, struct banner *b)
 
 		if (match(l, i, "+ / - # % @ # % conf", c))
 			b->width = c[0] / 100;
-		if (match(l, i, "10 ^ # bits/s|bits/sec", c))
+		if (match(l, i, "10 \\^ # bits/s|bits/sec", c))
 			b->scale = c[0] < 13 ? pow(10, c[0]) : UNSET;
 		else if (lex_is(l, i, "KBytes/sec") || lex_is(l, i, "KBytes/s"))
 			b->scale = 1024 * 8;
@@ -229,7 +229,7 @@ static void take_unit(const struct lex *l, size_t a, size_t b, struct omni *o)
 	double c[MATCH_CAPS];
 
 	o->unit = true;
-	if (match(l, a, "10 ^ # bits/s", c) && c[0] < 13) {
+	if (match(l, a, "10 \\^ # bits/s", c) && c[0] < 13) {
 		o->scale = pow(10, c[0]);
 	} else if (b > a) {
 		double unit = match_rate_unit(lex_text(l, a), l->tok[a].len);

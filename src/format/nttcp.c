@@ -17,24 +17,60 @@ struct row {
 	size_t n;
 };
 
+#define BYTES_WIDE 9 /* digits that leave no blank before them: "l134217728" */
+
+/* The index of the row's second field, and its end and bytes; or 0. */
+static size_t row_head(const struct lex *l, size_t i, struct row *r)
+{
+	const char *s = i < l->n ? lex_text(l, i) : "";
+	size_t len = i < l->n ? l->tok[i].len : 0;
+
+	if (*s != 'l' && !(lex_num(l, i) && *s >= '1' && *s <= '9'))
+		return 0;
+	r->end = *s == 'l' ? 0 : *s - '0';
+	if (len == 1) {
+		if (!lex_num(l, i + 1) || l->tok[i + 1].decimals)
+			return 0;
+		r->v[BYTES] = l->tok[i + 1].num;
+		return i + 2;
+	}
+	if (len <= BYTES_WIDE || len > 18)
+		return 0;
+	r->v[BYTES] = 0;
+	for (size_t k = 1; k < len; k++) {
+		if (s[k] < '0' || s[k] > '9')
+			return 0;
+		r->v[BYTES] = r->v[BYTES] * 10 + (s[k] - '0');
+	}
+	return i + 1;
+}
+
 /* The index after it, or 0. A row that the text's end cuts off keeps what is whole. */
 static size_t read_row(const struct lex *l, size_t i, struct row *r)
 {
-	bool local = lex_is(l, i, "l"), remote = lex_num(l, i) && l->tok[i].len == 1;
+	size_t k = row_head(l, i, r);
 
-	if (!local && !(remote && l->tok[i].num >= 1))
+	if (!k)
 		return 0;
-	r->end = local ? 0 : (int)l->tok[i].num;
-	for (r->n = 0; r->n < FIELDS; r->n++) {
-		size_t k = i + 1 + r->n;
-
+	for (r->n = REAL_S; r->n < FIELDS; r->n++, k++) {
 		if (!lex_num(l, k) || l->tok[k].decimals != decimals[r->n])
 			break;
 		r->v[r->n] = l->tok[k].num;
 	}
-	if (r->n == FIELDS || (r->n > REAL_RATE && i + 1 + r->n + 1 >= l->n))
-		return r->n == FIELDS ? i + 1 + r->n : l->n;
+	if (r->n == FIELDS || (r->n > REAL_RATE && k + 1 >= l->n))
+		return r->n == FIELDS ? k : l->n;
 	return 0;
+}
+
+/* What -v says between the rows: "nttcp-1: received 67108864 bytes". */
+static size_t skip_talk(const struct lex *l, size_t i)
+{
+	size_t from = i;
+
+	while (lex_starts(l, i, "nttcp") && i < from + 128)
+		for (i++; !lex_line(l, i) && i < from + 128; i++)
+			;
+	return i;
 }
 
 static bool sniff(const struct lex *l, size_t i)
@@ -109,7 +145,8 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	size_t n = 0, e = match(l, i, header, c);
 
 	i = e ? e : i;
-	while (n < ARRAY_LEN(r) && (e = read_row(l, i, &r[n])) && (!n || r[n].end > r[n - 1].end)) {
+	while (n < ARRAY_LEN(r) && (e = read_row(l, n ? skip_talk(l, i) : i, &r[n])) &&
+	       (!n || r[n].end > r[n - 1].end)) {
 		i = e;
 		n++;
 	}
