@@ -4,6 +4,7 @@
  * ssh. Readings are taken on absolute deadlines, and what they cost is said.
  */
 #include <errno.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +14,11 @@
 #include "cmd/cmd.h"
 #include "cmd/observe.h"
 #include "host/host.h"
+#include "sys/sys.h"
 #include "ui/ui.h"
 
 struct watch_cfg {
-	bool once, json_stream, interrupts;
+	bool once, json_stream, interrupts, tcp;
 	int64_t interval, count;
 	char *iface, *observe;
 };
@@ -30,6 +32,7 @@ static const struct opt watch_opts[] = {
 	{.name = "count", .letter = 'n', .type = OPT_INT, .offset = F(count), .metavar = "N", .help = "end after so many intervals; 0 = go on", .max = 1000000000},
 	{.name = "json-stream", .type = OPT_FLAG, .offset = F(json_stream), .help = "one JSON object an interval"},
 	{.name = "interrupts", .type = OPT_FLAG, .offset = F(interrupts), .help = "/proc/interrupts as well, which is dear where there are many processors"},
+	{.name = "tcp", .type = OPT_FLAG, .offset = F(tcp), .help = "the TCP connections that move most as well, with what holds each back"},
 	{.name = "observe", .type = OPT_STR, .offset = F(observe), .metavar = "HOST", .help = "another host, by ssh: its /proc is read, nothing is installed there"},
 };
 /* clang-format on */
@@ -39,10 +42,21 @@ struct watcher {
 	struct host_set *set;
 	struct host_reading r[2];
 	struct observe *far;
+	struct sys_nl *diag; /* --tcp */
+	struct host_tcps tcps[2];
 	int64_t start_ns, start_cpu_ns;
 	int irq_time;
 	char what[SAFE_MAX];
 };
+
+#define TCPS_SHOWN 10
+
+static int read_all(struct watcher *w, size_t k, struct weir_err *e)
+{
+	int rc = host_set_read(w->set, &w->r[k & 1], e);
+
+	return rc >= 0 && w->diag ? host_tcps_read(w->diag, &w->tcps[k & 1], e) : rc;
+}
 
 static int open_set(struct watcher *w, struct weir_err *e)
 {
@@ -60,6 +74,8 @@ static int open_set(struct watcher *w, struct weir_err *e)
 		rc = host_set_new(&cfg, &w->set, e);
 	if (rc >= 0 && w->far)
 		rc = observe_start(w->far, w->set, e);
+	if (rc >= 0 && w->c->tcp)
+		rc = sys_nl_open_proto(NETLINK_SOCK_DIAG, &w->diag, e);
 	safe_str(w->what, sizeof(w->what), w->far ? w->c->observe : "this host",
 		 strlen(w->far ? w->c->observe : "this host"));
 	return rc;
@@ -75,9 +91,13 @@ static bool show(struct watcher *w, size_t k)
 			     .to = &w->r[k & 1],
 			     .irq_time = w->irq_time,
 			     .rows = screen ? ui_rows(STDOUT_FILENO) : 0};
+	struct host_tcp tcps[TCPS_SHOWN];
 	struct buf b = {0};
 	bool ok;
 
+	u.tcps = tcps;
+	u.n_tcps = w->diag ? host_tcps_moved(&w->tcps[!(k & 1)], &w->tcps[k & 1], tcps, TCPS_SHOWN)
+			   : 0;
 	u.cost = elapsed > 0 ? (double)(clk_process_cpu_ns() - w->start_cpu_ns) / (double)elapsed
 			     : 0;
 	if (w->c->json_stream) {
@@ -112,7 +132,7 @@ static bool wait_until(int stop_fd, int64_t deadline_ns)
 static int watch(struct watcher *w, struct weir_err *e)
 {
 	int64_t count = w->c->once ? 1 : w->c->count;
-	int stop = cmd_stop_fd(), rc = host_set_read(w->set, &w->r[0], e);
+	int stop = cmd_stop_fd(), rc = read_all(w, 0, e);
 
 	w->start_ns = w->r[0].t_ns;
 	w->irq_time = rc >= 0 ? host_set_irq_time(w->set, &w->r[0]) : -1;
@@ -120,7 +140,7 @@ static int watch(struct watcher *w, struct weir_err *e)
 	for (int64_t k = 1; rc >= 0 && (!count || k <= count); k++) {
 		if (!wait_until(stop, w->start_ns + k * w->c->interval))
 			break;
-		rc = host_set_read(w->set, &w->r[k & 1], e);
+		rc = read_all(w, (size_t)k, e);
 		if (rc >= 0 && !show(w, (size_t)k))
 			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
 	}
@@ -131,7 +151,13 @@ static int run(void *cfg)
 {
 	struct watcher w = {.c = cfg};
 	struct weir_err e = {0};
-	int rc = open_set(&w, &e);
+	int rc = 0;
+
+	if (w.c->tcp && w.c->observe)
+		rc = err_set(&e, WEIR_USAGE, EINVAL,
+			     "--tcp: of this host only, not with --observe");
+	if (rc >= 0)
+		rc = open_set(&w, &e);
 
 	if (rc >= 0)
 		rc = watch(&w, &e);
@@ -139,6 +165,9 @@ static int run(void *cfg)
 	observe_free(w.far);
 	host_reading_fini(&w.r[0]);
 	host_reading_fini(&w.r[1]);
+	free(w.tcps[0].v);
+	free(w.tcps[1].v);
+	sys_nl_close(w.diag);
 	return rc < 0 ? cmd_fail("watch", &e) : CMD_OK;
 }
 

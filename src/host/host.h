@@ -101,6 +101,20 @@ bool host_delta(const struct host_set *s, size_t i, const struct host_reading *a
 int host_set_irq_time(const struct host_set *s, const struct host_reading *r);
 int64_t host_set_cost_ns(const struct host_set *s); /* processor time that readings took */
 
+/* The namespace's TCP connections at a moment, and what moved between two (tcp.c). */
+struct host_tcps { /* zeroed before its first use; the caller frees v */
+	struct sys_tcp *v;
+	size_t n;
+};
+struct host_tcp {
+	const struct sys_tcp *now;
+	uint64_t sent, received, retrans, busy_us, rwnd_us, sndbuf_us; /* in between */
+};
+int host_tcps_read(struct sys_nl *diag, struct host_tcps *l, struct weir_err *e);
+/* Those that moved most, at most cap; borrowed from `to`. */
+size_t host_tcps_moved(const struct host_tcps *from, const struct host_tcps *to,
+		       struct host_tcp *out, size_t cap);
+
 /* What a period of it says, as summaries of end: cpu.core_max, softnet.dropped … (figures.c) */
 struct host_period {
 	const struct host_set *set;

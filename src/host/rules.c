@@ -549,6 +549,49 @@ static int path(const struct model_run *r, int dir, char *text, size_t cap)
 	return 51;
 }
 
+/* Accept or SYN queues that were full: of a server that many connect to. */
+static int listen_queue(const struct model_run *r, int dir, char *text, size_t cap)
+{
+	double n, seconds;
+
+	for (int end = MODEL_NEAR; end <= MODEL_FAR; end++) {
+		if (!of_host(r, "tcp.listen_drops", end, &n) ||
+		    !value(r, "duration", STAT_VALUE, dir, -1, -1, &seconds) || seconds <= 0 ||
+		    n / seconds <= 1)
+			continue;
+		snprintf(text, cap,
+			 "connections: %s dropped %.0f as a listener's queue was full; "
+			 "net.core.somaxconn, net.ipv4.tcp_max_syn_backlog",
+			 name_of(end), n);
+		return 45;
+	}
+	return 0;
+}
+
+/* A clock that is not held: the same run may come out otherwise. */
+static int governor(const struct model_run *r, int dir, char *text, size_t cap)
+{
+	(void)dir;
+	for (int end = MODEL_NEAR; end <= MODEL_FAR; end++) {
+		const char *facts = r->host[end].facts, *word;
+		struct js_doc *d;
+
+		if (!facts || js_parse(facts, strlen(facts), &js_limits_file, &d, NULL) < 0)
+			continue;
+		word = js_str(js_get(js_get(js_root(d), "processor"), "governor"), NULL);
+		if (word && strcmp(word, "performance") != 0) {
+			snprintf(text, cap,
+				 "the clock: %s has the governor %.32s; runs vary less with "
+				 "performance",
+				 name_of(end), word);
+			js_free(d);
+			return 20;
+		}
+		js_free(d);
+	}
+	return 0;
+}
+
 /* A figure of a box in the middle (--observe). */
 static bool of_middle(const struct model_run *r, const char *metric, double *v)
 {
@@ -606,6 +649,8 @@ static const struct host_rule rules[] = {
 	{"udp-sender", "the sender did not keep the rate that was asked for", udp_sender},
 	{"network-loss", "segments were lost on the way", network_loss},
 	{"memory", "TCP had too little buffer memory", memory},
+	{"listen-queue", "connections were dropped", listen_queue},
+	{"governor", "the processor's clock is not held", governor},
 	{"wake-ups", "each packet had to wake somebody", wake_ups},
 	{"path", "the narrowest link of the path", path},
 };

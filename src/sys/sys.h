@@ -356,6 +356,20 @@ int sys_wifi_decode(const void *messages, size_t n, const char *name, struct sys
 		    struct weir_err *e);
 int sys_wifi_channel(int freq_mhz); /* its number; 0 = none */
 
+/* ---- TCP connections of the namespace (nl_sock.c) --------------------------- */
+
+struct sys_tcp { /* counters since it was made; what an older kernel does not tell is 0 */
+	int family;
+	uint64_t cookie; /* its own while it lives */
+	uint8_t local[16], peer[16];
+	uint16_t local_port, peer_port;
+	uint32_t rtt_us, min_rtt_us, cwnd, mss;
+	uint64_t retrans, bytes_acked, bytes_received, busy_us, rwnd_us, sndbuf_us;
+};
+/* Established ones, through a socket of NETLINK_SOCK_DIAG. */
+int sys_tcps(struct sys_nl *diag, int (*cb)(const struct sys_tcp *, void *), void *arg,
+	     struct weir_err *e);
+
 /* ---- socket diagnostics of the namespace (snmp.c) ------------------------ */
 
 /* One counter of /proc/net/snmp or netstat: "Tcp", "RetransSegs". */

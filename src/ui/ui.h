@@ -19,6 +19,8 @@ struct ui_watch {
 	const char *what; /* whose they are; safe */
 	const struct host_set *set;
 	const struct host_reading *from, *to;
+	const struct host_tcp *tcps; /* connections that moved most */
+	size_t n_tcps;
 	double cost;  /* of the sampler, as share of a core */
 	int irq_time; /* see host_irq_time() */
 	int rows;     /* of the page; 0 = as many as there are */

@@ -3,6 +3,7 @@
  * Two readings of a host's counters as a page: processors, interfaces, and then every other counter
  * that moved, as a rate. What stood still is not shown.
  */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,73 @@ static void put_ifaces(const struct page *p)
 	}
 }
 
+static void address(const struct sys_tcp *t, const uint8_t *addr, uint16_t port, char dst[64])
+{
+	char text[INET6_ADDRSTRLEN] = "";
+
+	inet_ntop(t->family, addr, text, sizeof(text));
+	snprintf(dst, 64, t->family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+static double share_of(uint64_t part_us, uint64_t of_us)
+{
+	return of_us ? (double)part_us / (double)of_us : 0;
+}
+
+static void put_tcps(const struct page *p)
+{
+	char local[64], peer[64], in[32], out[32], rtt[32];
+
+	if (p->w->n_tcps)
+		buf_puts(p->b,
+			 "\nTCP connection                                   out           in   "
+			 "   rtt   retr  busy  rwnd sndbuf\n");
+	for (size_t i = 0; i < p->w->n_tcps; i++) {
+		const struct host_tcp *t = &p->w->tcps[i];
+		size_t from = p->b->len;
+
+		address(t->now, t->now->local, t->now->local_port, local);
+		address(t->now, t->now->peer, t->now->peer_port, peer);
+		unit_format(out, sizeof(out), (double)t->sent * 8 / p->seconds, UNIT_BPS, 3);
+		unit_format(in, sizeof(in), (double)t->received * 8 / p->seconds, UNIT_BPS, 3);
+		unit_format(rtt, sizeof(rtt), t->now->rtt_us * 1e-6, UNIT_SECOND, 3);
+		buf_printf(p->b, "%s %s", local, peer);
+		while (p->b->len - from < 42)
+			buf_putc(p->b, ' ');
+		buf_printf(p->b, " %12s %12s %8s %5llu %4.0f%% %4.0f%% %5.0f%%\n", out, in, rtt,
+			   (unsigned long long)t->retrans,
+			   100 * (double)t->busy_us * 1e-6 / p->seconds,
+			   100 * share_of(t->rwnd_us, t->busy_us),
+			   100 * share_of(t->sndbuf_us, t->busy_us));
+	}
+}
+
+static void put_tcps_json(const struct ui_watch *w, struct jw *j)
+{
+	char text[64];
+
+	jw_arr(j, "tcp");
+	for (size_t i = 0; i < w->n_tcps; i++) {
+		const struct host_tcp *t = &w->tcps[i];
+
+		jw_obj(j, NULL);
+		address(t->now, t->now->local, t->now->local_port, text);
+		jw_str(j, "local", text);
+		address(t->now, t->now->peer, t->now->peer_port, text);
+		jw_str(j, "peer", text);
+		jw_u64(j, "bytes_acked", t->sent);
+		jw_u64(j, "bytes_received", t->received);
+		jw_u64(j, "retransmits", t->retrans);
+		jw_f64(j, "rtt", t->now->rtt_us * 1e-6);
+		jw_u64(j, "cwnd", (uint64_t)t->now->cwnd * t->now->mss);
+		jw_f64(j, "busy", (double)t->busy_us * 1e-6);
+		jw_f64(j, "rwnd_limited", (double)t->rwnd_us * 1e-6);
+		jw_f64(j, "sndbuf_limited", (double)t->sndbuf_us * 1e-6);
+		jw_end_obj(j);
+	}
+	jw_end_arr(j);
+}
+
 /* What the tables above have shown already. */
 static bool is_shown(const struct host_key *k)
 {
@@ -225,6 +293,7 @@ void ui_watch(const struct ui_watch *w, struct buf *b)
 		   w->cost * 100);
 	put_cpus(&p);
 	put_ifaces(&p);
+	put_tcps(&p);
 	used = lines_of(b) - from + 3;
 	put_others(&p, w->rows ? (size_t)w->rows > used ? (size_t)w->rows - used : 1 : 0);
 }
@@ -267,6 +336,8 @@ void ui_watch_json(const struct ui_watch *w, struct buf *b)
 		jw_end_obj(&j);
 	}
 	jw_end_arr(&j);
+	if (w->n_tcps)
+		put_tcps_json(w, &j);
 	jw_end_obj(&j);
 	buf_putc(b, '\n');
 }

@@ -32,8 +32,11 @@ live()
 	holds 'per processor' 'any(.[].moved[]; .group == "softnet" and .cpu >= 0 and .name == "processed")'
 	holds 'only what moved; each once' 'all(.[]; all(.moved[]; .delta > 0) and .own_cost > 0 and
 		(.moved | map([.group, .of, .cpu, .name]) | length == (unique | length)))'
-	"$WEIR" watch --once -i 100ms --interface eth0 >out
-	has out 'what else moved' 'eth0' 'own cost'
+	"$WEIR" watch --once -i 100ms --interface eth0 --tcp >out
+	has out 'what else moved' 'eth0' 'own cost' 'TCP connection' "$WEIR_LAB_PEER:5201"
+	"$WEIR" watch --once -i 200ms --tcp --json-stream >run.json
+	holds 'the connection that moves most' '.tcp[0] | .bytes_acked > 1e5 and .rtt > 0 and
+		(.peer | endswith(":5201"))'
 	if [ "$(id -u)" = 0 ]; then
 		"${user[@]}" "$WEIR" watch --once -i 100ms >out
 		has out 'what else moved' 'snmp Tcp OutSegs'

@@ -214,6 +214,31 @@ static void figures(void **state)
 	model_run_free(r);
 }
 
+/* Connections are known by their cookies; what came, went or stood still has no interval. */
+static void connections(void **state)
+{
+	struct sys_tcp before[] = {{.cookie = 1, .bytes_acked = 10, .rwnd_us = 5},
+				   {.cookie = 3, .bytes_acked = 7},
+				   {.cookie = 5, .bytes_acked = 9},
+				   {.cookie = 8}};
+	struct sys_tcp after[] = {{.cookie = 1, .bytes_acked = 30, .rwnd_us = 25},
+				  {.cookie = 2, .bytes_acked = 999},
+				  {.cookie = 3, .bytes_acked = 7},
+				  {.cookie = 8, .bytes_received = 500, .retrans = 2}};
+	struct host_tcps a = {before, ARRAY_LEN(before)}, b = {after, ARRAY_LEN(after)}, none = {0};
+	struct host_tcp out[4];
+
+	(void)state;
+	assert_int_equal(host_tcps_moved(&a, &b, out, 4), 2);
+	assert_int_equal(out[0].now->cookie, 8);
+	assert_true(out[0].received == 500 && out[0].retrans == 2);
+	assert_int_equal(out[1].now->cookie, 1);
+	assert_true(out[1].sent == 20 && out[1].rwnd_us == 20);
+	assert_int_equal(host_tcps_moved(&a, &b, out, 1), 1);
+	assert_int_equal(host_tcps_moved(&none, &b, out, 4), 0);
+	assert_int_equal(host_tcps_moved(&a, &none, out, 4), 0);
+}
+
 static void this_machine(void **state)
 {
 	struct host_set_cfg cfg = {.groups = HOST_ALL};
@@ -246,7 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts),          cmocka_unit_test(another_layout),
 		cmocka_unit_test(hostile_layout), cmocka_unit_test(figures),
-		cmocka_unit_test(this_machine),
+		cmocka_unit_test(this_machine),   cmocka_unit_test(connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
