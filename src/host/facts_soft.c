@@ -204,20 +204,24 @@ void host_facts_netfilter(struct jw *w, const struct host_root *r)
 
 /* ---- services -------------------------------------------------------------------- */
 
+/* Instances (openvpn@name) are told as one, without their names, which may be of people. */
 static size_t put_systemd(struct jw *w, const struct host_root *r, const char *dir)
 {
-	char **names, safe[HOST_TEXT_MAX];
+	char **names, safe[HOST_TEXT_MAX], member[HOST_TEXT_MAX + 4];
 	size_t found = 0;
 	int n = host_list(r, &names, "%s", dir);
 
 	for (int i = 0; i < n && found < SERVICES_MAX; i++) {
-		size_t len = strlen(names[i]);
+		size_t len = strlen(names[i]), at = strcspn(names[i], "@");
 		char pid[16];
 
 		if (len < 9 || strcmp(names[i] + len - 8, ".service") != 0 ||
 		    host_read(r, pid, sizeof(pid), "%s/%s/cgroup.procs", dir, names[i]) <= 0)
 			continue;
-		safe_str(safe, sizeof(safe), names[i], len - 8);
+		safe_str(safe, sizeof(safe), names[i], at < len ? at : len - 8);
+		snprintf(member, sizeof(member), "\"%s\":", safe);
+		if (strstr(w->out->data, member))
+			continue;
 		jw_bool(w, safe, true);
 		found++;
 	}

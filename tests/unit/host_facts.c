@@ -68,6 +68,15 @@ static const char *const router[][2] = {
 	{NET "lo/mtu", "65536\n"},
 };
 
+/* A desk with systemd, of which only this is there. */
+static const char *const desk[][2] = {
+	{"sys/fs/cgroup/system.slice/cron.service/cgroup.procs", "77\n"},
+	{"sys/fs/cgroup/system.slice/getty@tty1.service/cgroup.procs", "78\n"},
+	{"sys/fs/cgroup/system.slice/getty@tty2.service/cgroup.procs", "79\n"},
+	{"sys/fs/cgroup/system.slice/done.service/cgroup.procs", ""},
+	{"sys/fs/cgroup/system.slice/dbus.socket/cgroup.procs", "80\n"},
+};
+
 static void make_folders(char *path)
 {
 	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
@@ -77,22 +86,37 @@ static void make_folders(char *path)
 	}
 }
 
+static int make_files(const char *dir, const char *const files[][2], size_t n)
+{
+	char path[256];
+
+	for (size_t i = 0; i < n; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i][0]);
+		make_folders(path);
+		f = fopen(path, "w");
+		if (!f || fputs(files[i][1], f) < 0 || fclose(f) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int make_desk(void **state)
+{
+	static char dir[] = "/tmp/weir-facts-XXXXXX";
+
+	*state = dir;
+	return mkdtemp(dir) ? make_files(dir, desk, ARRAY_LEN(desk)) : -1;
+}
+
 static int make_root(void **state)
 {
 	static char dir[] = "/tmp/weir-facts-XXXXXX";
 	char path[256];
 
-	if (!mkdtemp(dir))
+	if (!mkdtemp(dir) || make_files(dir, router, ARRAY_LEN(router)) < 0)
 		return -1;
-	for (size_t i = 0; i < ARRAY_LEN(router); i++) {
-		FILE *f;
-
-		snprintf(path, sizeof(path), "%s/%s", dir, router[i][0]);
-		make_folders(path);
-		f = fopen(path, "w");
-		if (!f || fputs(router[i][1], f) < 0 || fclose(f) != 0)
-			return -1;
-	}
 	snprintf(path, sizeof(path), "%s/proc/sys/net/core/optmem_max", dir);
 	*state = dir;
 	return symlink("/etc/hostname", path); /* leads out: to be resolved inside, so to nothing */
@@ -195,6 +219,23 @@ static void a_router(void **state)
 	buf_fini(&b);
 }
 
+static void a_desk(void **state)
+{
+	struct buf b = {0};
+	struct js_doc *d;
+	const struct js *services;
+
+	assert_int_equal(host_facts_whole(&b, *state, NULL, NULL), 0);
+	assert_int_equal(js_parse(b.data, b.len, &js_limits_file, &d, NULL), 0);
+	services = js_get(js_root(d), "services");
+	assert_int_equal(js_len(services), 2);
+	assert_non_null(js_get(services, "cron"));
+	assert_non_null(js_get(services, "getty"));
+	assert_int_equal(js_type(js_get(js_root(d), "modules")), JS_NULL);
+	js_free(d);
+	buf_fini(&b);
+}
+
 static void this_machine(void **state)
 {
 	struct buf b = {0};
@@ -253,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_router, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(a_desk, make_desk, remove_root),
 		cmocka_unit_test(this_machine),
 		cmocka_unit_test(no_folder),
 		cmocka_unit_test(parsers),
