@@ -245,6 +245,34 @@ static int check_cc(const struct sys_ref *r, const char *canon, struct weir_err 
 	return err_hint(e, "see " CC_AVAILABLE);
 }
 
+static bool has_ipv6(const char *iface)
+{
+	struct buf b = {0};
+	bool found = false;
+	char name[IF_NAMESIZE];
+
+	sys_read_file("/proc/net/if_inet6", 1U << 20, &b, NULL);
+	for (const char *s = b.data; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
+		found |= sscanf(s, "%*s %*s %*s %*s %*s %15s", name) == 1 && !strcmp(name, iface);
+	buf_fini(&b);
+	return found;
+}
+
+/* The kernel takes IPv6 from an interface that is too small for it, and does not give it back. */
+static int check_mtu(const struct sys_ref *r, const char *canon, struct weir_err *e)
+{
+	const int64_t least = 1280;
+	int64_t v = 0;
+
+	if (strcmp(r->knob->name, "iface.mtu") != 0 || r->root || sys_parse_i64(canon, &v) < 0 ||
+	    v >= least || !has_ipv6(r->arg))
+		return 0;
+	err_set(e, WEIR_USAGE, EINVAL,
+		"an MTU below %d would take the IPv6 addresses of %s away for good", (int)least,
+		r->arg);
+	return err_hint(e, "remove them first, if that is meant");
+}
+
 static int check_revert(const struct sys_knob *k, struct weir_err *e)
 {
 	if (k->revert == SYS_RUNTIME)
@@ -270,7 +298,9 @@ int sys_knob_check(const struct sys_ref *r, const char *value, struct weir_err *
 		ret = sys_tc_canon(value, canon, e);
 	else if (ret == 0 && sys_knob_canon(k, value, canon) < 0)
 		ret = sys_knob_bad_value(r, value, e);
-	return ret < 0 ? ret : check_cc(r, canon, e);
+	if (ret == 0)
+		ret = check_cc(r, canon, e);
+	return ret < 0 ? ret : check_mtu(r, canon, e);
 }
 
 /* ---- reading and writing ------------------------------------------------- */
@@ -284,24 +314,6 @@ static const struct sys_door *const doors[] = {
 	[SYS_VIA_BOOT] = &sys_door_boot,       [SYS_VIA_BUILD] = &sys_door_build,
 };
 
-ssize_t sys_knob_get(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e)
-{
-	char raw[SYS_VALUE_CAP], canon[SYS_VALUE_CAP], name[SYS_REF_TEXT];
-	ssize_t n;
-
-	sys_ref_text(r, name);
-	if (!sys_knob_arg_ok(r->knob, r->arg))
-		return err_set(e, WEIR_USAGE, EINVAL, "%s: not of this", r->knob->name);
-	n = doors[r->knob->via]->get(r, raw, sizeof(raw), e);
-	if (n < 0)
-		return n;
-	if (sys_knob_canon(r->knob, raw, canon) < 0)
-		return err_set(e, WEIR_OS, ERANGE, "%s has a value that weir could not put back",
-			       name);
-	n = snprintf(dst, cap, "%s", canon);
-	return (size_t)n < cap ? n : err_set(e, WEIR_LIMIT, EFBIG, "reading %s", name);
-}
-
 /* Host-wide settings changed from a container would outlive its journal. */
 bool sys_on_machine(void)
 {
@@ -312,18 +324,44 @@ bool sys_on_machine(void)
 	       pid.st_ino == initial_pid && user.st_ino == initial_user;
 }
 
+/* What is missing, named: a privilege, or the thing itself. */
 static int refused(const struct sys_ref *r, int ret, struct weir_err *e)
 {
+	const bool host = r->knob->scope == SYS_HOST;
+
 	if (e && (ret == -EACCES || ret == -EPERM || ret == -EROFS)) {
 		e->domain = WEIR_MISSING;
 		err_hint(e, "it needs %s%s", sys_knob_needs(r->knob),
-			 r->knob->scope == SYS_HOST ? ", in the machine's own namespaces" : "");
+			 host ? ", in the machine's own namespaces" : "");
 	}
-	if (ret == -ENOENT || ret == -EOPNOTSUPP)
+	if (e && (ret == -ENOENT || ret == -EOPNOTSUPP)) {
+		e->domain = WEIR_MISSING;
 		err_hint(e, "%s",
 			 r->knob->scope == SYS_IFACE ? "this interface has no such thing"
-						     : "this kernel has no such thing");
+			 : host && !r->root && !sys_on_machine() ? "a container does not see it"
+			 : host ? "this kernel has no such thing, or only outside of "
+				  "network namespaces"
+				: "this kernel has no such thing");
+	}
 	return ret;
+}
+
+ssize_t sys_knob_get(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e)
+{
+	char raw[SYS_VALUE_CAP], canon[SYS_VALUE_CAP], name[SYS_REF_TEXT];
+	ssize_t n;
+
+	sys_ref_text(r, name);
+	if (!sys_knob_arg_ok(r->knob, r->arg))
+		return err_set(e, WEIR_USAGE, EINVAL, "%s: not of this", r->knob->name);
+	n = doors[r->knob->via]->get(r, raw, sizeof(raw), e);
+	if (n < 0)
+		return refused(r, (int)n, e);
+	if (sys_knob_canon(r->knob, raw, canon) < 0)
+		return err_set(e, WEIR_OS, ERANGE, "%s has a value that weir could not put back",
+			       name);
+	n = snprintf(dst, cap, "%s", canon);
+	return (size_t)n < cap ? n : err_set(e, WEIR_LIMIT, EFBIG, "reading %s", name);
 }
 
 int sys_knob_set(const struct sys_ref *r, const char *canon, struct weir_err *e)

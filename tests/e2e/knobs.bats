@@ -66,6 +66,34 @@ listed()
 	lab --no-serve listed
 }
 
+# A user has every privilege over hosts that are made of a user namespace.
+in_own_lab()
+{
+	"$WEIR" set net.ipv4.tcp_ecn=1 iface:eth0.mtu=1400 'iface:eth0.qdisc=pfifo limit 9' -- \
+		cat /proc/sys/net/ipv4/tcp_ecn /sys/class/net/eth0/mtu
+	cat /proc/sys/net/ipv4/tcp_ecn /sys/class/net/eth0/mtu
+	"$WEIR" set net.core.netdev_budget=200 -- true || echo "status $?"
+}
+@test "weir set: as a user, in a lab of one's own" {
+	local user=()
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -m 700 user
+	if [ "$(id -u)" = 0 ]; then
+		user=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all)
+		mv user "/tmp/weir-user-$$"
+		ln -s "/tmp/weir-user-$$" user
+		chown 65534:65534 "/tmp/weir-user-$$"
+	fi
+	export XDG_RUNTIME_DIR
+	XDG_RUNTIME_DIR=$(realpath user)
+	declare -f in_own_lab >functions
+	run "${user[@]}" "$WEIR" lab --no-serve -- bash -c "$(cat functions); in_own_lab" 2>&1
+	[ "$(id -u)" != 0 ] || rm -rf "/tmp/weir-user-$$"
+	[[ $output != *'cannot make a network namespace'* ]] || skip 'no user namespaces'
+	[[ $output == *'3 settings put back'* && $output == *'status 77'* ]]
+	[ "$(grep -xE '1|1400|2|1500' <<<"$output" | tr '\n' ' ')" = '1 1400 2 1500 ' ]
+}
+
 # ---- set, and put back ----
 
 changed()

@@ -321,6 +321,40 @@ static void test_the_second_hears_of_the_first(void **state)
 	assert_value(NULL, "iface:v0.tso", "on");
 }
 
+/* A veth has threads to poll it only while it merges packets: the order back must be the reverse. */
+static void test_the_last_goes_back_first(void **state)
+{
+	struct sys_journal *j;
+	struct sys_replay left;
+
+	(void)state;
+	if (!ready)
+		skip();
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.gro"), "on", &e), 0);
+	if (sys_journal_set(j, ref_of(NULL, "iface:v0.threaded"), "1", &e) == 0) {
+		assert_value(NULL, "iface:v0.threaded", "1");
+		assert_int_equal(sys_journal_undo(j, &left, &e), 0);
+		assert_int_equal(left.restored, 2);
+		assert_value(NULL, "iface:v0.threaded", "0");
+	}
+	sys_journal_close(j);
+	assert_value(NULL, "iface:v0.gro", "off");
+}
+
+/* What the kernel would take along and not give back. */
+static void test_ipv6_is_not_lost(void **state)
+{
+	const uint8_t addr[16] = {0xfd, [15] = 1};
+
+	(void)state;
+	if (!ready || sys_addr_add(nl, "v1", AF_INET6, addr, 64, &e) < 0)
+		skip();
+	assert_int_equal(sys_knob_check(ref_of(NULL, "iface:v1.mtu"), "1279", &e), -EINVAL);
+	assert_int_equal(sys_knob_check(ref_of(NULL, "iface:v1.mtu"), "1280", &e), 0);
+	assert_int_equal(sys_knob_check(ref_of(NULL, "iface:none0.mtu"), "600", &e), 0);
+}
+
 static void test_disciplines_with_classes_are_left(void **state)
 {
 	struct sys_journal *j;
@@ -400,6 +434,8 @@ int main(void)
 		cmocka_unit_test(test_every_row_comes_back),
 		cmocka_unit_test(test_renamed_is_still_the_same),
 		cmocka_unit_test(test_the_second_hears_of_the_first),
+		cmocka_unit_test(test_the_last_goes_back_first),
+		cmocka_unit_test(test_ipv6_is_not_lost),
 		cmocka_unit_test(test_disciplines_with_classes_are_left),
 		cmocka_unit_test(test_sigkill_at_each_system_call),
 	};

@@ -42,6 +42,13 @@ static void knobs_are_checked(void **state)
 	static const char *const good[] = {
 		"sysctl:net.ipv4.tcp_rmem=4096 8192 16384,4096 131072 6291456",
 		"iface:eth0.5.mtu=1500,9000",
+		"net.ipv4.tcp_sack=0,1",
+		"iface:eth0.rx-usecs=0,50",
+		"iface:eth0.gro=on,off",
+		"iface:eth0.rps_cpus:0=0,f",
+		"iface:eth0.qdisc=pfifo limit 10,default",
+		"cpu:0.governor=performance,powersave",
+		"service:irqbalance.state=running,stopped",
 	};
 	static const char *const bad[] = {
 		"sysctl:net.ipv4.tcp_rmem=4096,8192",
@@ -51,6 +58,9 @@ static void knobs_are_checked(void **state)
 		"iface:mtu=1500,9000",
 		"iface:eth1.mtu=1500,x",
 		"iface:eth1/..mtu=1500,9000",
+		"boot:mitigations=auto,off",
+		"service:sshd.state=running,stopped",
+		"iface:eth0.gro=on,maybe",
 	};
 	struct try_factor f;
 	struct weir_err e = {0};
