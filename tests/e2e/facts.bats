@@ -22,6 +22,10 @@ machine()
 		"${user[@]}" "$WEIR" facts -J >run.json
 		holds 'a user knows less, and says so' '.netfilter.nft_rules == null and .processor.model'
 	fi
+	mkdir -p gate/proc/sys/kernel
+	echo gate >gate/proc/sys/kernel/hostname
+	"$WEIR" facts --root gate >out
+	grep -qE '^host +gate$' out || fail "of a copy: $(head -n 3 out)"
 	! "$WEIR" facts -i nothing 2>err || fail 'no such interface'
 	has err nothing
 }

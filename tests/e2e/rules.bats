@@ -31,23 +31,34 @@ first()
 
 few()
 {
-	first receiver-window tcp -t 0.5 -w 4K
-	first asked-rate tcp -t 0.4 -b 20M
-	first udp-receiver udp -t 0.5 -b 300M -l 200 -w 2K
+	first receiver-window tcp -t 0.3 -w 4K
+	first udp-receiver udp -t 0.3 -b 300M -l 200 -w 2K
 	tc qdisc add dev eth0 root tbf rate 50mbit burst 16k limit 30k
-	first local-qdisc tcp -t 0.6
+	first local-qdisc tcp -t 0.4
 	holds 'what is not known is not zero' 'any(.summaries[]; .metric == "cpu.irq") and
 		all(.summaries[] | select(.metric == "cpu.irq"); .state == "unknown" or .value > 0)'
 	holds 'of both hosts, in every interval' '[.frames[] | select(.columns["cpu.core_max"]) |
 		{e: .dims.end, n: (.columns["cpu.core_max"] | length)}] | map(.e) == ["near", "far"] and
 		all(.n >= 1)'
-	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.4 -q --explain >out
+	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.3 -q --explain >out
 	has out 'limited by: local-qdisc: ' 'not known of the far host: '
 	"$WEIR" show --explain last >out
 	has out 'limited by: local-qdisc: '
 }
-@test "a small window, a rate, a socket that overflows, a token bucket" {
+@test "a small window, a socket that overflows, a token bucket" {
 	lab few
+}
+
+# TCP has data to send now and then only.
+paced()
+{
+	first asked-rate tcp -t 0.5 -b 20M
+	"$WEIR" show --explain run.json >out
+	has out 'limited by: asked-rate: '
+}
+@test "a paced application" {
+	all_only
+	lab paced
 }
 
 qdisc_udp()
