@@ -568,6 +568,41 @@ static int listen_queue(const struct model_run *r, int dir, char *text, size_t c
 	return 0;
 }
 
+/* Several receive queues, and one core took it all: of an end's facts. */
+static int64_t rx_queues(const struct model_run *r, int end)
+{
+	const char *facts = r->host[end].facts, *iface;
+	int64_t n = 0;
+	struct js_doc *d;
+
+	if (!facts || js_parse(facts, strlen(facts), &js_limits_file, &d, NULL) < 0)
+		return 0;
+	iface = js_str(js_get(js_root(d), "iface"), NULL);
+	if (iface)
+		js_i64(js_get(js_get(js_get(js_root(d), "interfaces"), iface), "rx_queues"), &n);
+	js_free(d);
+	return n;
+}
+
+static int one_queue(const struct model_run *r, int dir, char *text, size_t cap)
+{
+	int end = end_of(dir, MODEL_RECEIVER);
+	double share;
+	int64_t queues;
+
+	if (!of_host(r, "softnet.core_share", end, &share) || share < 0.9)
+		return 0;
+	queues = rx_queues(r, end);
+	if (queues < 2)
+		return 0;
+	snprintf(
+		text, cap,
+		"one of %lld receive queues of %s: a core took %.0f %% of the packets; more flows, "
+		"hash fields (ethtool -N), interrupts on more cores",
+		(long long)queues, name_of(end), share * 100);
+	return 30;
+}
+
 /* A clock that is not held: the same run may come out otherwise. */
 static int governor(const struct model_run *r, int dir, char *text, size_t cap)
 {
@@ -650,6 +685,7 @@ static const struct host_rule rules[] = {
 	{"network-loss", "segments were lost on the way", network_loss},
 	{"memory", "TCP had too little buffer memory", memory},
 	{"listen-queue", "connections were dropped", listen_queue},
+	{"one-queue", "one of several receive queues took all", one_queue},
 	{"governor", "the processor's clock is not held", governor},
 	{"wake-ups", "each packet had to wake somebody", wake_ups},
 	{"path", "the narrowest link of the path", path},

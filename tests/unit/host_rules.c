@@ -274,22 +274,27 @@ static void nothing_known_nothing_claimed(void **state)
 	model_run_free(r);
 }
 
-static const char *const never_first[] = {"memory", "listen-queue", "governor"};
+static const char *const never_first[] = {"memory", "listen-queue", "one-queue", "governor"};
 
 /* What is only seen as well, and what cannot be known, is told on request. */
 static void explained(void **state)
 {
-	static const struct fact facts[] = {
-		{"bytes", SND, 1e6},          {"tcp.busy_time", SND, 10},
-		{"tcp.rwnd_limited", SND, 9}, {"tcp.memory_drops", FAR, 3},
-		{"duration", SND, 10},        {"tcp.listen_drops", FAR, 300},
-		{"tcp.zero_windows", FAR, 5}, {"cpu.core_max", NEAR, 0.5}};
+	static const struct fact facts[] = {{"bytes", SND, 1e6},
+					    {"tcp.busy_time", SND, 10},
+					    {"tcp.rwnd_limited", SND, 9},
+					    {"tcp.memory_drops", FAR, 3},
+					    {"duration", SND, 10},
+					    {"tcp.listen_drops", FAR, 300},
+					    {"softnet.core_share", FAR, 0.97},
+					    {"tcp.zero_windows", FAR, 5},
+					    {"cpu.core_max", NEAR, 0.5}};
 	struct model_run *r = make(facts, ARRAY_LEN(facts), NULL);
 	struct model_summary irq = {.metric = model_metric("cpu.irq"), .state = MODEL_UNKNOWN};
 	struct buf b = {0};
 
 	(void)state;
-	r->host[MODEL_FAR].facts = "{\"processor\":{\"governor\":\"powersave\"}}";
+	r->host[MODEL_FAR].facts = "{\"iface\":\"e\",\"processor\":{\"governor\":\"powersave\"},"
+				   "\"interfaces\":{\"e\":{\"rx_queues\":4}}}";
 	r->host[MODEL_NEAR].facts = "{\"processor\":{\"governor\":\"performance\"}}";
 	irq.dims = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
 	assert_true(model_add_summary(r, &irq) >= 0);
