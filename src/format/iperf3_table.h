@@ -13,6 +13,7 @@
  * differs. */
 #define IPERF3_ID       "[%3d]"
 #define IPERF3_SUM      "[SUM]"
+#define IPERF3_ROLE     "[%s-%c]"
 #define IPERF3_TIME     " %6.2f-%-6.2f sec"
 #define IPERF3_TRANSFER "  %s"
 #define IPERF3_BITRATE  "  %s/sec"
@@ -26,6 +27,20 @@ enum iperf3_field {
 	IPERF3_F_LOST,   /* "0/763 (0%)" */
 	IPERF3_F_MARK,   /* "", "(omitted)", "sender", "receiver" */
 };
+/* How a field is written, and the pattern (reader.h) that reads it; a quantity has its own number. */
+static const struct iperf3_form {
+	uint8_t width, decimals;
+	const char *unit, *pattern;
+} iperf3_forms[] = {
+	[IPERF3_F_NONE] = {0, 0, "", NULL},        [IPERF3_F_RETR] = {3, 0, "", "#"},
+	[IPERF3_F_CWND] = {0, 0, "", "# %B"},      [IPERF3_F_COUNT] = {0, 0, "", "#"},
+	[IPERF3_F_JITTER] = {5, 3, " ms", "# ms"}, [IPERF3_F_LOST] = {0, 0, "", "-# / -#"},
+	[IPERF3_F_MARK] = {0, 0, "", NULL},
+};
+/* The same of what stands in front; older versions and other tongues of the tool have more forms. */
+#define IPERF3_READS_ROLE "[ TX-C|TX-S|RX-C|RX-S ]"
+#define IPERF3_READS_TIME "# - # sec|secs|s"
+
 struct iperf3_col {
 	uint8_t field;
 	uint8_t gap; /* blanks in front of it */

@@ -155,7 +155,7 @@ struct row {
 static void put_role(struct buf *b, const struct i3 *w, bool sender)
 {
 	if (w->t.bidir)
-		buf_printf(b, "[%s-%c]", sender ? "TX" : "RX", w->o.server ? 'S' : 'C');
+		buf_printf(b, IPERF3_ROLE, sender ? "TX" : "RX", w->o.server ? 'S' : 'C');
 }
 
 static void put_lost(struct buf *b, const struct i3_fig *f)
@@ -168,6 +168,13 @@ static void put_lost(struct buf *b, const struct i3_fig *f)
 		buf_printf(b, "%.0f/%.0f (%.2g%%)", f->lost, f->packets, share);
 }
 
+static void put_number(struct buf *b, const struct iperf3_col *c, double v)
+{
+	const struct iperf3_form *f = &iperf3_forms[c->field];
+
+	buf_printf(b, "%*.*f%s", f->width, f->decimals, v, f->unit);
+}
+
 static void put_col(struct buf *b, const struct iperf3_col *c, const struct i3_fig *f,
 		    enum iperf3_mark mark)
 {
@@ -178,17 +185,17 @@ static void put_col(struct buf *b, const struct iperf3_col *c, const struct i3_f
 	case IPERF3_F_NONE:
 		break;
 	case IPERF3_F_RETR:
-		buf_printf(b, "%3.0f", f->retrans);
+		put_number(b, c, f->retrans);
 		break;
 	case IPERF3_F_CWND:
 		i3_quantity(q, sizeof(q), f->cwnd, false, 0);
 		buf_puts(b, q);
 		break;
 	case IPERF3_F_COUNT:
-		buf_printf(b, "%.0f", f->packets);
+		put_number(b, c, f->packets);
 		break;
 	case IPERF3_F_JITTER:
-		buf_printf(b, "%5.3f ms", f->jitter * 1e3);
+		put_number(b, c, f->jitter * 1e3);
 		break;
 	case IPERF3_F_LOST:
 		put_lost(b, f);

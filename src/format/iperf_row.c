@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/iperf.h"
+#include "format/iperf3_table.h"
 
 /* 0 also where there is none: clones print no stream. */
 static size_t read_id(const struct lex *l, size_t i, struct iperf_row *r)
@@ -24,7 +25,7 @@ static size_t read_id(const struct lex *l, size_t i, struct iperf_row *r)
 	} else {
 		return 0;
 	}
-	if (match(l, e, "[ TX-C|TX-S|RX-C|RX-S ]", c)) {
+	if (match(l, e, IPERF3_READS_ROLE, c)) {
 		r->role = *lex_text(l, e + 1);
 		r->role_end = lex_text(l, e + 1)[3];
 		e += 3;
@@ -70,16 +71,52 @@ static size_t read_amounts(const struct lex *l, size_t i, struct iperf_row *r)
 	return l->n;
 }
 
+static void put_field(struct iperf_row *r, int field, const double *c)
+{
+	switch (field) {
+	case IPERF3_F_RETR:
+	case IPERF3_F_COUNT: /* which of both it is the header says */
+		r->retr = c[0];
+		break;
+	case IPERF3_F_CWND:
+		r->cwnd = c[0] > 0 ? c[0] * c[1] : UNSET;
+		break;
+	case IPERF3_F_JITTER:
+		r->jitter = c[0] / 1e3;
+		break;
+	case IPERF3_F_LOST:
+		r->lost = c[0];
+		r->total = c[1];
+		break;
+	default:
+		break;
+	}
+}
+
+/* All columns of such a row but its mark, or nothing. */
+static size_t columns(const struct lex *l, size_t i, enum iperf3_row kind, struct iperf_row *r)
+{
+	const struct iperf3_col *col = iperf3_rows[kind];
+	double c[IPERF3_COLS][MATCH_CAPS];
+	size_t n = 0;
+
+	for (; n < IPERF3_COLS && iperf3_forms[col[n].field].pattern; n++) {
+		i = match(l, i, iperf3_forms[col[n].field].pattern, c[n]);
+		if (!i)
+			return 0;
+	}
+	while (n--)
+		put_field(r, col[n].field, c[n]);
+	return i;
+}
+
 static size_t udp_tail(const struct lex *l, size_t i, struct iperf_row *r)
 {
 	double c[MATCH_CAPS];
-	size_t e = match(l, i, "# ms -# / -#", c), k;
+	size_t e = columns(l, i, IPERF3_UDP_RECEIVES, r), k;
 
 	if (!e)
 		return 0;
-	r->jitter = c[0] / 1e3;
-	r->lost = c[1];
-	r->total = c[2];
 	k = match(l, e, "\\( -# % \\)", c);
 	if (!k)
 		k = match(l, e, "\\( (-) %w % \\)", c); /* nan */
@@ -150,21 +187,18 @@ static size_t plain_tail(const struct lex *l, size_t i, struct iperf_row *r)
 	if (!lex_num(l, i) || l->tok[i].decimals || !belongs(l, i) || lex_is(l, i + 1, "-") ||
 	    lex_is(l, i + 1, ":") || lex_is(l, i + 1, "/") || lex_is(l, i + 1, "="))
 		return 0;
-	r->retr = l->tok[i].num;
-	e = match(l, i + 1, "# %B", c);
-	if (e && !match(l, i + 1, "# %B # %R", c)) {
-		r->cwnd = c[0] > 0 ? c[0] * c[1] : UNSET;
-		return e;
-	}
-	return i + 1;
+	/* Bytes with a rate behind them are the next row's. */
+	e = match(l, i + 1, "# %B # %R", c) ? 0 : columns(l, i, IPERF3_TCP_SENDS, r);
+	return e ? e : columns(l, i, IPERF3_UDP_SENDS, r);
 }
 
 static size_t said(const struct lex *l, size_t i, struct iperf_row *r)
 {
 	double c[MATCH_CAPS];
 
-	if (lex_is(l, i, "sender") || lex_is(l, i, "receiver")) {
-		r->said = lex_is(l, i, "sender") ? SAID_SENDER : SAID_RECEIVER;
+	if (lex_is(l, i, iperf3_marks[IPERF3_SENDER]) ||
+	    lex_is(l, i, iperf3_marks[IPERF3_RECEIVER])) {
+		r->said = lex_is(l, i, iperf3_marks[IPERF3_SENDER]) ? SAID_SENDER : SAID_RECEIVER;
 		return i + 1;
 	}
 	if (match(l, i, "\\( omitted \\)", c)) {
@@ -198,7 +232,7 @@ size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 	if (!e && (!lex_num(l, i) || !l->tok[i].off)) /* the text may begin inside the number */
 		return 0;
 	i = e ? e : i;
-	if (!match(l, i, "# - # sec|secs|s", c) || c[1] < c[0] || c[1] > 1e8)
+	if (!match(l, i, IPERF3_READS_TIME, c) || c[1] < c[0] || c[1] > 1e8)
 		return 0;
 	r->t0 = c[0];
 	r->t1 = c[1];

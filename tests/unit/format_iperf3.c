@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <math.h>
 
+#include "format/iperf.h"
 #include "format/iperf3.h"
+#include "format/iperf3_table.h"
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
@@ -32,6 +34,26 @@ static void quantities(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		i3_quantity(got, sizeof(got), cases[i].v, cases[i].bits, cases[i].letter);
 		assert_string_equal(got, cases[i].want);
+	}
+}
+
+/* What is written with a unit is read as that much. */
+static void units_read_back(void **state)
+{
+	(void)state;
+	double bytes = 1, bits = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(iperf3_units); i++) {
+		char rate[32];
+
+		snprintf(rate, sizeof(rate), "%s/sec", iperf3_units[i].bits);
+		assert_true(match_rate_unit(rate, strlen(rate)) == bits);
+		snprintf(rate, sizeof(rate), "%s/sec", iperf3_units[i].bytes);
+		assert_true(match_rate_unit(rate, strlen(rate)) == 8 * bytes);
+		assert_true(match_bytes_unit(iperf3_units[i].bytes,
+					     strlen(iperf3_units[i].bytes)) == bytes);
+		bytes *= IPERF3_BYTES_BASE;
+		bits *= IPERF3_BITS_BASE;
 	}
 }
 
@@ -156,6 +178,48 @@ static void has_line(const char *text, const char *line)
 			return;
 	}
 	fail_msg("no line \"%s\" in:\n%s", line, text);
+}
+
+/* The first row from t0 on that `said` so, as the reader has it; all: how many there are. */
+static struct iperf_row row_of(const char *text, double t0, enum iperf_said said, size_t *all)
+{
+	struct iperf_row r, found = {.t0 = -1};
+	struct lex l = {0};
+
+	*all = 0;
+	assert_int_equal(lex_run(&l, text, strlen(text)), 0);
+	for (size_t i = 0, e; i < l.n; i = e ? e : i + 1) {
+		e = lex_is(&l, i, "[") ? iperf_row_read(&l, i, &r) : 0;
+		*all += e > 0;
+		if (e && found.t0 < 0 && r.t0 >= t0 && r.said == said)
+			found = r;
+	}
+	lex_fini(&l);
+	assert_true(found.t0 >= t0);
+	return found;
+}
+
+static void rows_read_back(void **state)
+{
+	(void)state;
+	struct model_run *r = run_up();
+	struct format_iperf3_opts o = {.version = "iperf 3.12", .system_info = "Linux x"};
+	struct format_iperf3_test t = test_of(1, 1, false);
+	char *text = printed(r, &o, &t, true);
+	struct iperf_row row;
+	size_t n;
+
+	row = row_of(text, 3, SAID_NOTHING, &n);
+	assert_true(n > 10);
+	assert_true(row.id == 5 && fabs(row.bps - 7.51e9) < 1e6 && row.bytes == 895.0 * (1 << 20));
+	assert_true(row.retr == 3 && row.cwnd == 1.14 * (1 << 20) && !row.omitted);
+	assert_true(row_of(text, 0, SAID_NOTHING, &n).omitted);
+	row = row_of(text, 0, SAID_SENDER, &n);
+	assert_true(row.retr == 12 && isnan(row.cwnd));
+	row = row_of(text, 0, SAID_RECEIVER, &n);
+	assert_true(isnan(row.retr) && fabs(row.bps - 9.38e9) < 1e6);
+	free(text);
+	model_run_free(r);
 }
 
 static void tcp_with_warm_up(void **state)
@@ -354,6 +418,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantities),
+		cmocka_unit_test(units_read_back),
+		cmocka_unit_test(rows_read_back),
 		cmocka_unit_test(layout_is_theirs),
 		cmocka_unit_test(layout_of_broken),
 		cmocka_unit_test(tcp_with_warm_up),
