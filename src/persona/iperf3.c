@@ -110,6 +110,25 @@ void i3_test_flows(struct i3_test *t, const struct proto_session *s, const struc
 	t->t.cc[sizeof(t->t.cc) - 1] = '\0';
 }
 
+const struct model_event *i3_event(const struct model_run *run, enum model_warn_code code)
+{
+	for (size_t i = 0; run && i < run->n_events; i++) {
+		if (run->events[i].code == code)
+			return &run->events[i];
+	}
+	return NULL;
+}
+
+bool i3_send_failure(const struct model_run *run, char *dst, size_t cap)
+{
+	const struct model_event *ev = i3_event(run, WARN_SEND_FAILED);
+	const char *why = ev && ev->text ? strstr(ev->text, ": ") : NULL;
+
+	if (ev)
+		snprintf(dst, cap, "unable to write to stream socket%s", why ? why : "");
+	return ev;
+}
+
 /* What servers tell by number, in the words that a client has for it. */
 const char *i3_error_words(int code)
 {

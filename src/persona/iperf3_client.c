@@ -441,15 +441,6 @@ static int complain(struct client *k, const char *text)
 	return k->c->json && !new ? 0 : 1;
 }
 
-static const struct model_event *event_of(const struct model_run *run, enum model_warn_code code)
-{
-	for (size_t i = 0; i < run->n_events; i++) {
-		if (run->events[i].code == code)
-			return &run->events[i];
-	}
-	return NULL;
-}
-
 static int interrupted(struct client *k)
 {
 	bool new = k->c->style == I3_STYLE_321;
@@ -470,7 +461,7 @@ static int interrupted(struct client *k)
 static int ended_early(struct client *k, const struct model_run *run)
 {
 	struct weir_err e = {.code = EPIPE, .domain = WEIR_PEER};
-	bool stopped = event_of(run, WARN_INTERRUPTED), told = event_of(run, WARN_PEER_TERMINATED);
+	bool stopped = i3_event(run, WARN_INTERRUPTED), told = i3_event(run, WARN_PEER_TERMINATED);
 	char text[240];
 
 	if (stopped || told || k->c->json)
@@ -485,9 +476,16 @@ static int ended_early(struct client *k, const struct model_run *run)
 
 static int finished(struct client *k, const struct model_run *run)
 {
+	char failure[200];
+	bool whole = run->outcome == OUTCOME_COMPLETE;
 	int status = 0;
 
-	if (run->outcome == OUTCOME_COMPLETE) {
+	if (i3_send_failure(run, failure, sizeof(failure))) {
+		if (k->c->json)
+			format_iperf3_report(k->writer, run);
+		status = complain(k, failure);
+		whole = false;
+	} else if (whole) {
 		format_iperf3_report(k->writer, run);
 		format_iperf3_server_output(k->writer, k->extra.server_output.data,
 					    k->extra.server_output.len,
@@ -495,7 +493,7 @@ static int finished(struct client *k, const struct model_run *run)
 	} else {
 		status = ended_early(k, run);
 	}
-	format_iperf3_finish(k->writer, run->outcome == OUTCOME_COMPLETE);
+	format_iperf3_finish(k->writer, whole);
 	i3_out_flush(k->o);
 	return status;
 }

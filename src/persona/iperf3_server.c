@@ -214,24 +214,15 @@ static void *begin(void *arg, struct measure_serve *m, serve_put *put, void *put
 
 static const char gone[] = "the client has unexpectedly closed the connection";
 
-static bool ran_into(const struct model_run *run, enum model_warn_code code)
-{
-	for (size_t i = 0; run && i < run->n_events; i++) {
-		if (run->events[i].code == code)
-			return true;
-	}
-	return false;
-}
-
 /* NULL: the front says it, once. */
 static const char *why_ended(const struct report *r, const struct model_run *run,
 			     const struct weir_err *e)
 {
 	const char *words = i3_error_words(r->extra.error_code);
 
-	if (ran_into(run, WARN_PEER_TERMINATED))
+	if (i3_event(run, WARN_PEER_TERMINATED))
 		return "the client has terminated";
-	if (ran_into(run, WARN_INTERRUPTED) || e->code == ECANCELED)
+	if (i3_event(run, WARN_INTERRUPTED) || e->code == ECANCELED)
 		return NULL;
 	if (r->hooks.too_much)
 		return "total required bandwidth is larger than server limit";
@@ -245,7 +236,7 @@ static const char *why_ended(const struct report *r, const struct model_run *run
 static void say_why(struct report *r, const struct model_run *run, const struct weir_err *e)
 {
 	const char *why = why_ended(r, run, e);
-	bool plain = why == gone || ran_into(run, WARN_PEER_TERMINATED);
+	bool plain = why == gone || i3_event(run, WARN_PEER_TERMINATED);
 	char text[280];
 
 	snprintf(text, sizeof(text), "%s%s", plain ? "" : "error - ", why ? why : "");
@@ -258,13 +249,18 @@ static void end(void *thing, const struct model_run *run, int rc, const struct w
 {
 	struct report *r = thing;
 	bool whole = rc >= 0 && run && run->outcome == OUTCOME_COMPLETE;
+	char failure[200] = "error - ";
 
 	/* Of a client that is gone iperf3 has no summary; a document has what there was. */
 	if (r->c->json ? run && run->n_parts
 		       : whole || (rc >= 0 && !r->hooks.too_much && why_ended(r, run, e) != gone))
 		put_report(r, run);
-	if (!whole)
+	if (!whole) {
 		say_why(r, run, e);
+	} else if (i3_send_failure(run, failure + 8, sizeof(failure) - 8)) {
+		complain(r, failure);
+		format_iperf3_error(r->writer, failure);
+	}
 	if (r->c->json)
 		format_iperf3_finish(r->writer, false);
 	bring(r);

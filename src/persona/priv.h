@@ -109,6 +109,10 @@ struct i3_test { /* a session's side of struct format_iperf3_test */
 /* What both roles read off a session; host: as the user calls it, NULL = the peer's address. */
 void i3_test_read(struct i3_test *t, const struct proto_session *s, const char *host);
 void i3_test_flows(struct i3_test *t, const struct proto_session *s, const struct i3_cfg *c);
+/* The first such event of a run (which may be NULL), or NULL. */
+const struct model_event *i3_event(const struct model_run *run, enum model_warn_code code);
+/* Why a stream could not be sent, in iperf3's words; false when that was not so. */
+bool i3_send_failure(const struct model_run *run, char *dst, size_t cap);
 /* iperf3's sentence for one of its error numbers, or NULL. */
 const char *i3_error_words(int code);
 void i3_test_fini(struct i3_test *t);

@@ -26,6 +26,7 @@ CASES = (
     ("flow label", "", "-L 5", None, "s"),  # 3.12 says that in one case of two
     ("fragments", "", "-u -l 60000 -b 8M -t 1", None, ""),
     ("buffers", "", "-w 400M -t 1", None, "s"),  # it is the server that fails
+    ("too large to leave", "", "-u --dont-fragment -l 2000 -b 1M -t 9", None, "s"),
     ("one report", "-i 0", "-i 0 -t 1 -b 8M", None, ""),
     ("client killed", "", "-t 20 -b 1M", ("c", signal.SIGKILL), ""),
     ("client killed, JSON", "-J", "-t 20 -b 1M -J", ("c", signal.SIGKILL), ""),

@@ -388,6 +388,8 @@ limits()
 	spawn_far rate "$WEIR" iperf3 -s -p 5301 --server-bitrate-limit 5M/1
 	spawn_far idle "$WEIR" iperf3 -s -1 -p 5302 --idle-timeout 1
 	local idle=$pid
+	spawn_far short "$WEIR" iperf3 -s -1 -p 5304 --server-max-duration 2
+	local short=$pid
 	spawn_far stuck iperf3 -s -1 -p 5303
 	local stuck=$pid
 	until_true 5 listens 5301
@@ -401,6 +403,9 @@ limits()
 	holds 'moved too much' '.error | test("larger than server limit")'
 	ended 5 "$idle"
 	is 'exit status of an idle server' "$status" 0
+	! "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5304 -t 3 --no-store 2>err || fail 'no refusal'
+	has err "client's requested duration exceeds the server's maximum permitted limit"
+	ended 5 "$short"
 	spawn client "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -p 5303 -R -b 1M -t 20 --rcv-timeout 500 --no-store
 	local client=$pid
 	until_true 5 grep -q connected client.out
@@ -409,9 +414,28 @@ limits()
 	is 'exit status' "$status" 1
 	has client.err 'idle timeout for receiving data'
 }
-@test "--server-bitrate-limit, --idle-timeout, --rcv-timeout" {
+@test "--server-bitrate-limit, --server-max-duration, --idle-timeout, --rcv-timeout" {
 	need_peer
 	lab --no-serve limits
+}
+
+# The far host's link goes down: nothing is acknowledged any more.
+unacknowledged()
+{
+	spawn_far server iperf3 -s -1
+	until_true 5 listens 5201
+	spawn client "$WEIR" iperf3 -c "$WEIR_LAB_PEER" -t 60 -b 50M --snd-timeout 1000 --no-store
+	local client=$pid
+	until_true 10 grep -q 'sec' client.out
+	far ip link set eth0 down
+	ended 20 "$client"
+	is 'exit status' "$status" 1
+	has client.err 'iperf3: error - '
+}
+@test "--snd-timeout ends what is not acknowledged" {
+	for_all
+	need_peer
+	lab --no-serve unacknowledged
 }
 
 four_connections()
@@ -492,6 +516,15 @@ steering()
 	python3 "$SHAPE" same "$RECORDED/text/3.21git-tcp-P2.client.txt" new
 	grep -qE '^\[ +[0-9]+\].* {12}sender$' new || fail "$(cat new)"
 	is 'one interval' "$(grep -c 'Bytes       $' once)" 1
+	# The server's reports, one after the other: each is whole.
+	until_true 10 has_reports 8
+	python3 "$SHAPE" lines server.out
+	is 'clients of one server' "$(grep -c '^Accepted' server.out)" 8
+}
+has_reports()
+{
+	# All have ended when it says that it listens once more.
+	[ "$(grep -c '^Accepted' server.out)" -ge "$1" ] && tail -n 2 server.out | grep -q '^Server listening'
 }
 @test "what the other flags ask for, clients at the same time" {
 	need_peer
