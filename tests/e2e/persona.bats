@@ -479,6 +479,7 @@ interrupted()
 steering()
 {
 	local own=() port=5301
+	far ip addr add 203.0.113.7/32 dev lo
 	spawn_far server "$WEIR" iperf3 -s -p 5301
 	until_true 5 listens 5301
 	client()
@@ -520,6 +521,7 @@ steering()
 	until_true 10 has_reports 8
 	python3 "$SHAPE" lines server.out
 	is 'clients of one server' "$(grep -c '^Accepted' server.out)" 8
+	has server.err 'iperf3: warning - 203.0.113.7 is a public address'
 }
 has_reports()
 {
