@@ -3,7 +3,7 @@
  * Whether the other end of a TCP connection still answers. The problem: a change of an interface
  * may cut off the person who made it, and sshd notices hours later. The idea: the kernel's table of
  * connections says when what was sent is sent again and again; a connection of which that is so for
- * some seconds, or that is gone, has nobody at its other end.
+ * some seconds has nobody at its other end, also when the kernel then gives it up.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -79,7 +79,8 @@ bool sys_contact_judge(struct sys_contact *c, const char *table4, const char *ta
 	c->seen |= there;
 	if (!c->seen) /* another namespace's, or none at all: nothing can be said */
 		return false;
-	if (there && !again) {
+	/* Ended while it still answered: who left did so by himself, and a screen may go on. */
+	if (there ? !again : !c->silent_since_ns) {
 		c->silent_since_ns = 0;
 		return false;
 	}

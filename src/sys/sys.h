@@ -150,7 +150,7 @@ struct sys_contact {
 };
 /* From "PEER PORT LOCAL PORT" (SSH_CONNECTION); false when it says nothing. */
 bool sys_contact_init(struct sys_contact *c, const char *ssh_connection);
-/* What was sent is not acknowledged, or the connection is gone, since limit_ns. */
+/* What was sent is not acknowledged since limit_ns. */
 bool sys_contact_lost(struct sys_contact *c, int64_t now_ns, int64_t limit_ns);
 
 /* ---- capabilities and privileges (priv.c; security 16) ------------------ */

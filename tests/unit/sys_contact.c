@@ -34,8 +34,13 @@ static void test_who_is_cut_off(void **state)
 	assert_false(sys_contact_judge(&c, HEAD MUTE, HEAD, 13 * S, 10 * S));
 	assert_false(sys_contact_judge(&c, HEAD MUTE, HEAD, 22 * S, 10 * S));
 	assert_true(sys_contact_judge(&c, HEAD MUTE, HEAD, 23 * S, 10 * S));
-	/* A connection that is gone is as silent. */
+	/* Given up by the kernel, it is as silent as before. */
 	assert_true(sys_contact_judge(&c, HEAD OTHER, HEAD, 24 * S, 10 * S));
+	/* Who closed it left by himself. */
+	assert_true(sys_contact_init(&c, "198.51.100.9 50000 192.0.2.7 22"));
+	assert_false(sys_contact_judge(&c, HEAD OTHER CALM, HEAD, S, 10 * S));
+	assert_false(sys_contact_judge(&c, HEAD OTHER, HEAD, 2 * S, 10 * S));
+	assert_false(sys_contact_judge(&c, HEAD OTHER, HEAD, 60 * S, 10 * S));
 	/* sshd listens on all addresses: the same in the other table. */
 	assert_true(sys_contact_init(&c, "198.51.100.9 50000 192.0.2.7 22"));
 	assert_false(sys_contact_judge(&c, HEAD, HEAD MAPPED, S, 10 * S));
