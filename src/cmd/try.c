@@ -101,23 +101,82 @@ int session_run(struct session *s, struct weir_err *e)
 
 /* ---- verdict ---- */
 
-static void varied_names(const struct try_factor *f, struct opt_list *out, char *names[8])
+struct varied {
+	struct opt_list list;
+	char *names[12];
+	char fact[64], of_iface[96];
+};
+
+static void add_name(struct varied *v, const char *name)
+{
+	v->names[v->list.n++] = (char *)(uintptr_t)name;
+	v->names[v->list.n] = NULL;
+}
+
+/* Facts that are not called as the knob is. */
+static const struct {
+	const char *knob, *fact;
+} told_as[] = {
+	{"net.ipv4.tcp_congestion_control", "congestion_control"},
+	{"iface.qdisc", "qdiscs"},
+	{"iface.ring-", "rings"},
+	{"iface.channels-", "channels"},
+	{"iface.pause-", "pause"},
+	{"iface.gso_max_size", "gso_max_bytes"},
+	{"iface.gro_max_size", "gro_max_bytes"},
+	{"iface.speed", "speed_bps"},
+	{"service.state", "services"},
+};
+
+/* What the facts call it: rx-usecs is rx_usecs, a feature is one of the offloads. */
+static void fact_of(const struct sys_ref *r, char *dst, size_t cap)
+{
+	const char *colon = strchr(r->arg, ':'), *dot = strrchr(r->knob->name, '.');
+
+	for (size_t i = 0; i < ARRAY_LEN(told_as); i++)
+		if (!strncmp(r->knob->name, told_as[i].knob, strlen(told_as[i].knob))) {
+			snprintf(dst, cap, "%s", told_as[i].fact);
+			return;
+		}
+	if (r->knob->part == SYS_BIT) {
+		snprintf(dst, cap, "offloads.%.50s", colon ? colon + 1 : "");
+		return;
+	}
+	snprintf(dst, cap, "%.60s", dot + 1);
+	for (char *s = dst; *s; s++)
+		if (*s == '-')
+			*s = '_';
+}
+
+static void add_knob(struct varied *v, const struct sys_ref *r)
+{
+	fact_of(r, v->fact, sizeof(v->fact));
+	add_name(v, v->fact);
+	if (r->knob->via == SYS_VIA_QDISC)
+		add_name(v, "qdisc");
+	if (r->knob->scope != SYS_IFACE)
+		return;
+	snprintf(v->of_iface, sizeof(v->of_iface), "interfaces.%.*s.%s", (int)strcspn(r->arg, ":"),
+		 r->arg, v->fact);
+	add_name(v, v->of_iface);
+}
+
+static void varied_names(const struct try_factor *f, struct varied *v)
 {
 	static const char *const of_host[] = {"kernel", "boot", "arm"};
 	const char *dot = strrchr(f->name, '.');
 
-	out->n = 0;
+	*v = (struct varied){.list = {.n = 0}};
 	for (size_t i = 0; i < ARRAY_LEN(of_host); i++)
-		names[out->n++] = (char *)(uintptr_t)of_host[i];
-	names[out->n++] = f->name;
+		add_name(v, of_host[i]);
+	add_name(v, f->name);
 	if (dot)
-		names[out->n++] = (char *)(uintptr_t)(dot + 1);
-	if (dot && !strcmp(dot, ".tcp_congestion_control"))
-		names[out->n++] = (char *)(uintptr_t) "congestion_control";
+		add_name(v, dot + 1);
+	if (f->kind == TRY_KNOB)
+		add_knob(v, &f->ref);
 	if (f->kind == TRY_SHELL)
-		names[out->n++] = (char *)(uintptr_t) "qdisc";
-	names[out->n] = NULL;
-	out->v = names;
+		add_name(v, "qdisc");
+	v->list.v = v->names;
 }
 
 /* The runs of a level, whatever the other factor has. Borrowed runs. */
@@ -240,10 +299,11 @@ static int judge_factor(struct session *s, size_t f, struct verdicts *keep, stru
 	struct compare_set set = {sides, n};
 	struct compare_rows rows = {0};
 	struct buf out = {0};
-	char *names[8];
+	struct varied varied;
 	int rc = 0, code = CMD_OK;
 
-	varied_names(&s->design.factors[f], &c.varied, names);
+	varied_names(&s->design.factors[f], &varied);
+	c.varied = varied.list;
 	c.sequential = s->automatic;
 	if (s->store)
 		cmd_floor_find(s->store, any_run(s), &c.floors);

@@ -169,6 +169,8 @@ knobs()
 	fi
 	is 'exit status' "$status" 0
 	is after "$(ttl)" 64
+	try_one --pairs 1 --vary iface:eth0.gro=on,off -- tcp "$WEIR_LAB_PEER" -t 0.2
+	holds 'of an interface, and known as what was varied' '[.sides[].undeclared[]] == []' verdict.json
 	spawn try "$WEIR" try --warmup 0 --pairs 9 --vary sysctl:net.ipv4.ip_default_ttl=70,71 \
 		-- tcp "$WEIR_LAB_PEER" -t 0.3
 	until_true 10 at_least 3
