@@ -79,3 +79,17 @@ weir()
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"cannot be told apart"* ]]
 }
+
+@test "compare --split: the two configurations of real mails" {
+	[ -d "${WEIR_CORPUS:-}/mails" ] || skip "WEIR_CORPUS is not set: the corpus is not here"
+	weir compare --split "$WEIR_CORPUS/mails/01-two-kernels-ipgen-iperf3.txt"
+	[ "$status" -eq 0 ]
+	[[ "${lines[1]}" == *"A  3 reports from line"*"GENERIC (without "* ]]
+	[[ "${lines[2]}" == *"B  3 reports from line"*"GENERIC with "* ]]
+	[[ "$output" == *"+0.82 % (-2.86 to +4.63)  inconclusive"* ]]
+	[[ "$output" == *"911 Mbit/s  916 Mbit/s"*"inconclusive"*"806 Mbit/s  787 Mbit/s"*"inconclusive"* ]]
+	weir compare --split "$WEIR_CORPUS/mails/02-frameburst-nttcp-qp.txt"
+	[ "$status" -eq 0 ]
+	[[ "${lines[1]}" == *"default (0)"* && "${lines[2]}" == *"5000"* ]]
+	[[ "$output" == *"17.1 Mbit/s  28.2 Mbit/s  +64.55 %"*"inconclusive"* ]]
+}

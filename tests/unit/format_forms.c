@@ -44,6 +44,41 @@ static void forms_match_their_golden_files(void **state)
 	}
 }
 
+static int write_again(struct model_run *take, void *arg)
+{
+	char **again = arg;
+
+	*again = written(take, "json", &plain);
+	model_run_free(take);
+	return 0;
+}
+
+/* Every form that has a reader gives the same run back. */
+static void forms_that_are_read_lose_nothing(void **state)
+{
+	static struct model_run *(*const makes[])(void) = {run_up, run_bidir, run_each_way,
+							   run_failed, run_other};
+	size_t n = 0;
+
+	(void)state;
+	for (size_t f = 0; format_at(f); f++)
+		for (size_t i = 0; i < ARRAY_LEN(makes) && format_at(f)->read; i++) {
+			struct model_run *r = makes[i]();
+			char *text = written(r, format_at(f)->name, &plain), *again = NULL;
+			char *want = written(r, "json", &plain);
+			struct format_take take = {.run = write_again, .arg = &again};
+
+			assert_int_equal(format_read_all(text, strlen(text), &take, NULL), 1);
+			assert_string_equal(again, want);
+			free(text);
+			free(again);
+			free(want);
+			model_run_free(r);
+			n++;
+		}
+	assert_int_equal(n, 2 * ARRAY_LEN(makes));
+}
+
 static void a_cut_run_is_told_from_its_samples(void **state)
 {
 	(void)state;
@@ -251,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forms_match_their_golden_files),
+		cmocka_unit_test(forms_that_are_read_lose_nothing),
 		cmocka_unit_test(a_cut_run_is_told_from_its_samples),
 		cmocka_unit_test(flow_rows_on_request),
 		cmocka_unit_test(colour_only_when_asked),

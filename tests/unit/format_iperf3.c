@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* iperf3's text and JSON from runs made in code: to the blank, and against recordings. */
+#include "format/reader.h"
 #include "format_runs.h"
 
 #include <dirent.h>
@@ -364,6 +365,95 @@ static void udp_document(void **state)
 	model_run_free(r);
 }
 
+/* ---- what is written is read ------------------------------------------------------------------------- */
+
+static struct model_run *run_udp(void)
+{
+	return udp_run(100, 95, 2, true);
+}
+
+struct figure {
+	const char *metric;
+	int dir, view;
+	double value;
+};
+struct read_back {
+	const struct figure *want;
+	double tolerance;
+	size_t reports;
+};
+
+static int figures_are_there(void *arg, const struct format_found *f)
+{
+	struct read_back *b = arg;
+
+	b->reports++;
+	for (const struct figure *w = b->want; w->metric; w++) {
+		bool found = false;
+
+		for (size_t i = 0; i < f->n_fig && !found; i++) {
+			const struct found_fig *g = &f->fig[i];
+
+			found = !strcmp(g->metric, w->metric) && !(g->dims.has >> DIM_FLOW & 1) &&
+				g->dims.v[DIM_DIR] == w->dir && g->dims.v[DIM_VIEW] == w->view &&
+				fabs(g->value - w->value) <= b->tolerance * w->value;
+		}
+		if (!found)
+			fail_msg("%s: no %s of %g", f->kind, w->metric, w->value);
+	}
+	assert_false(f->partial);
+	return 0;
+}
+
+/* Both styles, all forms: rates within the three digits of text, exact in JSON. */
+static void what_is_written_is_read(void **state)
+{
+	static const struct figure up[] = {{"throughput.sent", MODEL_UP, MODEL_SENDER, 9.39e9},
+					   {"goodput", MODEL_UP, MODEL_RECEIVER, 9.38e9},
+					   {"tcp.retransmits", MODEL_UP, MODEL_SENDER, 12},
+					   {NULL, 0, 0, 0}};
+	/* What its flows hold; the fixture has no more of them. */
+	static const struct figure bidir[] = {{"goodput", MODEL_DOWN, MODEL_RECEIVER, 836.6e6},
+					      {NULL, 0, 0, 0}};
+	static const struct figure udp[] = {{"udp.lost", MODEL_UP, MODEL_RECEIVER, 5},
+					    {"udp.loss", MODEL_UP, MODEL_RECEIVER, 0.05},
+					    {NULL, 0, 0, 0}};
+	static const struct {
+		struct model_run *(*make)(void);
+		const struct figure *want;
+		size_t n;
+		int64_t streams;
+		bool udp;
+	} runs[] = {{run_up, up, 1, 1, false},
+		    {run_bidir, bidir, 4, 2, false},
+		    {run_udp, udp, 1, 1, true}};
+	static const struct {
+		enum format_iperf3_mode mode;
+		double tolerance;
+	} modes[] = {{FORMAT_IPERF3_TEXT, 0.006},
+		     {FORMAT_IPERF3_JSON, 0.002},
+		     {FORMAT_IPERF3_STREAM, 0.002}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(runs) * ARRAY_LEN(modes) * 2; i++) {
+		size_t k = i / 2 % ARRAY_LEN(modes), r = i / 2 / ARRAY_LEN(modes);
+		struct format_iperf3_opts o = {.mode = modes[k].mode,
+					       .v321 = i % 2,
+					       .version = i % 2 ? "iperf 3.21" : "iperf 3.12",
+					       .system_info = "Linux x"};
+		struct format_iperf3_test t = test_of(runs[r].n, runs[r].streams, runs[r].udp);
+		struct model_run *run = runs[r].make();
+		char *text = printed(run, &o, &t, true);
+		struct read_back b = {.want = runs[r].want, .tolerance = modes[k].tolerance};
+		struct format_reading how = {.found = figures_are_there, .arg = &b};
+
+		assert_int_equal(format_read_string(text, strlen(text), &how, NULL, NULL), 0);
+		assert_int_equal(b.reports, 1);
+		free(text);
+		model_run_free(run);
+	}
+}
+
 /* ---- what failed -------------------------------------------------------------------------------------- */
 
 /* Nothing was reached: still one document, one event after another. */
@@ -426,6 +516,7 @@ int main(void)
 		cmocka_unit_test(both_directions),
 		cmocka_unit_test(tail_loss),
 		cmocka_unit_test(udp_document),
+		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(failed_early),
 		cmocka_unit_test(server_words_are_safe),
 	};
