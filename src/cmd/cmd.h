@@ -97,6 +97,9 @@ int cmd_read_file(const char *path, int (*on_found)(void *arg, const struct form
 		  int (*on_skipped)(void *arg, const struct format_skip *s), void *arg,
 		  struct format_read_sum *sum, struct weir_err *e);
 
+/* Opens the document of a file's reports: an object, its "reports" an array. file may be NULL. */
+void cmd_json_reports(struct jw *w, const char *file);
+
 /* ---- weir wifi DEV (wifi_dev.c) ---- */
 
 struct cmd_wifi_dev {

@@ -96,10 +96,7 @@ static int read_one(const struct read_cfg *c, const char *path, struct weir_err 
 	g.w = jw_init(&g.out);
 	g.ws = jw_init(&g.skipped);
 	if (c->json) {
-		jw_obj(&g.w, NULL);
-		jw_i64(&g.w, "schema", MODEL_SCHEMA);
-		jw_str(&g.w, "file", path);
-		jw_arr(&g.w, "reports");
+		cmd_json_reports(&g.w, path);
 		jw_arr(&g.ws, NULL);
 	}
 	rc = cmd_read_file(path, on_found, on_skipped, &g, &sum, e);

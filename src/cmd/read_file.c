@@ -72,3 +72,12 @@ int cmd_read_file(const char *path, int (*on_found)(void *arg, const struct form
 		return err_os(e, -rc, "reading %s", path);
 	return 0;
 }
+
+void cmd_json_reports(struct jw *w, const char *file)
+{
+	jw_obj(w, NULL);
+	jw_i64(w, "schema", MODEL_SCHEMA);
+	if (file)
+		jw_str(w, "file", file);
+	jw_arr(w, "reports");
+}

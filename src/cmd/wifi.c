@@ -219,11 +219,8 @@ static int file(const struct wifi_cfg *c, const char *path, struct weir_err *e)
 	int rc;
 
 	s.w = jw_init(&s.b);
-	if (c->json) {
-		jw_obj(&s.w, NULL);
-		jw_i64(&s.w, "schema", MODEL_SCHEMA);
-		jw_arr(&s.w, "reports");
-	}
+	if (c->json)
+		cmd_json_reports(&s.w, NULL);
 	rc = cmd_read_file(path, on_found, NULL, &s, NULL, e);
 	if (c->json) {
 		jw_end_arr(&s.w);

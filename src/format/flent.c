@@ -317,10 +317,7 @@ static size_t json_parse(const struct lex *l, size_t i, struct format_found *f)
 	free(d.s);
 	if (match(l, i, "{ \" version \" : #", version) && version[0] > NEWEST)
 		found_warn(f, WARN_VERSION, "version %g of the data file", version[0]);
-	f->partial = j.cut;
-	if (j.cut)
-		found_warn(f, WARN_TRUNCATED, "the JSON ends within");
-	return j.i > i ? j.i : i + 1;
+	return json_ended(&j, i, f);
 }
 
 static bool json_sniff(const struct lex *l, size_t i)

@@ -207,3 +207,11 @@ bool json_next(struct json_scan *s)
 	s->i = i < l->n ? i : l->n;
 	return false;
 }
+
+size_t json_ended(const struct json_scan *s, size_t from, struct format_found *f)
+{
+	f->partial = s->cut;
+	if (s->cut)
+		found_warn(f, WARN_TRUNCATED, "the JSON ends within");
+	return s->i > from ? s->i : from + 1;
+}

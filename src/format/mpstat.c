@@ -171,10 +171,7 @@ static size_t json_parse(const struct lex *l, size_t i, struct format_found *f)
 			cpu_put(f, metric, cpu, sample, s.num, 0.01);
 	}
 	cpu_judge(f);
-	f->partial = s.cut;
-	if (s.cut)
-		found_warn(f, WARN_TRUNCATED, "the JSON ends within");
-	return s.i > i ? s.i : i + 1;
+	return json_ended(&s, i, f);
 }
 
 static bool json_sniff(const struct lex *l, size_t i)

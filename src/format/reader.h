@@ -164,6 +164,9 @@ bool json_next(struct json_scan *s); /* false at the end */
 bool json_is(const struct json_scan *s, const struct json_key *k, const char *name);
 /* The text of tokens [from, to), at most cap - 1 bytes. */
 void json_text(const struct json_scan *s, uint32_t from, uint32_t to, char *dst, size_t cap);
+/* The document is over: whether it was cut off goes into the report. The index after it. */
+struct format_found;
+size_t json_ended(const struct json_scan *s, size_t from, struct format_found *f);
 /* Does `"name" :` stand at token i? */
 bool json_key_at(const struct lex *l, size_t i, const char *name);
 
