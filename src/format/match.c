@@ -186,6 +186,8 @@ static double unit_of(const struct m *m, size_t i, char what)
 	const char *s = i < m->l->n && m->l->tok[i].type == LEX_WORD ? lex_text(m->l, i) : "";
 	size_t n = *s ? m->l->tok[i].len : 0;
 
+	if (n == 1 && *s == 'm' && m->l->tok[i].flags & LEX_CUT)
+		return UNSET; /* of "ms" or of "min" */
 	return what == 'B'   ? match_bytes_unit(s, n)
 	       : what == 'R' ? match_rate_unit(s, n)
 			     : match_time_unit(s, n);

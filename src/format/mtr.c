@@ -65,19 +65,23 @@ static size_t cells(const struct lex *l, size_t i, size_t n, size_t *tok)
 	return i;
 }
 
-static bool is_hop(const struct lex *l, size_t i)
+/* "3.|-- host" of a report, "3. host" of the screen: where the host begins, or 0. */
+static size_t is_hop(const struct lex *l, size_t i)
 {
-	return lex_num(l, i) && lex_is(l, i + 1, ".") && lex_is(l, i + 2, "|") &&
-	       lex_is(l, i + 3, "-");
+	if (!lex_num(l, i) || l->tok[i].decimals || !lex_is(l, i + 1, ".") || l->tok[i + 1].flags)
+		return 0;
+	if (lex_is(l, i + 2, "|") && lex_is(l, i + 3, "-"))
+		return i + 5;
+	return i + 2 < l->n && l->tok[i + 2].flags & LEX_SPACE && !lex_line(l, i + 2) ? i + 2 : 0;
 }
 
 static size_t hop(const struct lex *l, size_t i, const int *col, size_t n, struct format_found *f)
 {
 	struct model_dims d = model_dims_with(DIMS_NONE, DIM_STEP, (int64_t)l->tok[i].num);
-	size_t tok[COLS], end = 0;
+	size_t tok[COLS], end = 0, name = is_hop(l, i);
 	bool silent = false;
 
-	for (size_t k = i + 5; k < i + 5 + NAME && k < l->n && !end && !is_hop(l, k); k++) {
+	for (size_t k = name; k < name + NAME && k < l->n && !end && !is_hop(l, k); k++) {
 		silent = silent || lex_is(l, k, "?");
 		end = cells(l, k, n, tok);
 		if (end && lex_num(l, end) && !is_hop(l, end))
