@@ -569,6 +569,21 @@ static void unmark_first(struct iperf_acc *a)
 /* iperf 2.1 sums up both directions too. */
 static bool lone_sum(const struct iperf_acc *a)
 {
+	const struct iperf_row *sum = NULL, *one = NULL;
+
+	/* One stream and more than it in the sum: the others are not here. */
+	for (size_t i = 0; i < a->n && a->gen == 2; i++) {
+		const struct iperf_row *r = &a->row[i];
+
+		if (r->id == IPERF_SUM && r->summary)
+			sum = r;
+		else if (r->summary && one && (one->id != r->id || one->star != r->star))
+			return false;
+		else if (r->summary)
+			one = r;
+	}
+	if (sum && one && sum->bytes > 1.2 * one->bytes)
+		return true;
 	for (size_t i = 0; i < a->n; i++)
 		if (a->row[i].id != IPERF_SUM || a->row[i].t_decimals != 4)
 			return false;

@@ -134,6 +134,15 @@ static size_t udp_tail(const struct lex *l, size_t i, struct iperf_row *r)
 	return e;
 }
 
+/* Does the text end behind token i, and within its line? */
+static bool ends_at(const struct lex *l, size_t i)
+{
+	const struct lex_tok *t = &l->tok[i];
+	size_t end = t->off + t->len;
+
+	return i + 1 == l->n && !memchr(l->text + end, '\n', l->len - end);
+}
+
 /* iperf 2 -e: "5350/0 89 pps", "112505/0 0 -1K/1346(12) us 182579.69" */
 static size_t enhanced_tail(const struct lex *l, size_t i, struct iperf_row *r)
 {
@@ -150,7 +159,7 @@ static size_t enhanced_tail(const struct lex *l, size_t i, struct iperf_row *r)
 	k = match(l, e, "-#", c);
 	if (!k || (lex_line(l, e) && !match(l, k, "-# K", c)))
 		return e;
-	if (k + 1 == l->n && l->tok[k].flags & LEX_CUT && l->tok[k].type == LEX_WORD)
+	if (ends_at(l, k - 1) || (k < l->n && ends_at(l, k) && l->tok[k].type == LEX_WORD))
 		return e; /* "89 p": what it counts is cut off */
 	match(l, e, "-#", c);
 	r->retr = c[0];

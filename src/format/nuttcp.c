@@ -94,7 +94,7 @@ static void put_interval(struct format_found *f, const struct row *r, double *at
 /* The text may begin inside the first number: then the others say more. */
 static bool cut_front(const struct lex *l, size_t i, const struct row *r)
 {
-	return !l->tok[i].off && r->s > 0 &&
+	return l->tok[i].off <= 1 && r->s > 0 && /* 1: ".3418 MB" */
 	       fabs(r->mb * 8.388608 / r->s / r->mbps - 1) > 0.02 + 0.01 / r->s;
 }
 

@@ -161,6 +161,8 @@ static size_t unix_rtt(struct ping *p, size_t i)
 	if (!end || !lex_starts(p->l, (size_t)c[0], "min/avg/max"))
 		return 0;
 	unit = end < p->l->n ? match_time_unit(lex_text(p->l, end), p->l->tok[end].len) : UNSET;
+	if (end < p->l->n && p->l->tok[end].flags & LEX_CUT && lex_is(p->l, end, "m"))
+		return 0; /* of "ms" */
 	if (isnan(unit) && !lex_is(p->l, i + 1, "("))
 		return 0;
 	for (int k = 0; k < 4; k++) {

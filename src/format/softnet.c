@@ -8,6 +8,7 @@
 #define DIGITS 8
 #define MOST   20
 #define NEWEST 15 /* columns, Linux 6.12 */
+#define NINE   9  /* columns of the oldest kernels */
 #define LEAST  9
 
 static const struct {
@@ -105,7 +106,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	f->what = "softnet";
 	while ((n = row(l, at, v, &end)) >= LEAST) {
 		/* The text may begin within its first row. */
-		if (place || i || next_as_long(l, end, n))
+		if (place || i || (next_as_long(l, end, n) && (n > NINE || end + 1 < l->len)))
 			put(f, v, n, place);
 		place++;
 		widest = n > widest ? n : widest;

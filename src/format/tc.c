@@ -168,9 +168,9 @@ static size_t tin_row(struct qdisc *q, size_t i, const int *tin, size_t n, size_
 		}
 		v[c] = q->l->tok[at].num;
 		if (at + 1 < q->l->n && q->l->tok[at + 1].type == LEX_WORD &&
-		    !q->l->tok[at + 1].flags) {
+		    !(q->l->tok[at + 1].flags & LEX_SPACE)) {
 			u = size_unit(q->l, ++at);
-			if (isnan(u))
+			if (isnan(u) || q->l->tok[at].flags & LEX_CUT)
 				return 0;
 		}
 		v[c] *= u;
