@@ -14,7 +14,7 @@ routed()
 {
 	"$WEIR" tcp "$WEIR_LAB_PEER" -J --no-store -t 0.5 >run.json
 	holds 'no faster than the narrow link' '.summaries | map(select(.metric == "goodput" and .stat == "value")) |
-		length > 0 and all(.[]; .value < 22e6)'
+		length > 0 and all(.[]; .value < 40e6)'
 	nsenter -t "$WEIR_LAB_PID_ROUTER" -n tc qdisc show >qdiscs
 	is 'the router shapes both ways' "$(grep -c 'tbf' qdiscs)" 2
 	is 'with the queue that was asked for' "$(grep -c 'pfifo .*limit 33p' qdiscs)" 2
