@@ -28,57 +28,6 @@ static void record_name(pid_t pid, char dst[32])
 	snprintf(dst, 32, PREFIX "%d", (int)pid);
 }
 
-/* ---- the lab's own -------------------------------------------------------- */
-
-static int write_record(int fd, const struct lab *l, const char *topology)
-{
-	struct buf b = {0};
-
-	buf_printf(&b, "weir-lab 1\ntopology %s\n", topology);
-	for (size_t i = 0; i < l->n; i++)
-		buf_printf(&b, "host %s %d\n", l->node[i].name, (int)l->node[i].ns.holder);
-	bool ok = !b.failed && write(fd, b.data, b.len) == (ssize_t)b.len;
-	buf_fini(&b);
-	return ok ? 0 : -EIO;
-}
-
-int lab_record_open(const char *dir, const struct lab *l, const char *topology, struct weir_err *e)
-{
-	struct flock own = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	char name[32];
-	int d = sys_own_dir(dir, true, e), fd;
-
-	if (d < 0)
-		return d;
-	record_name(getpid(), name);
-	unlinkat(d, name, 0); /* of an earlier process with our number */
-	fd = openat(d, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* Not an open file description's lock: it names its holder, and children do not share it. */
-	int ret = fd < 0 || fcntl(fd, F_SETLK, &own) < 0 ? -errno : write_record(fd, l, topology);
-	if (ret < 0) {
-		if (fd >= 0)
-			close(fd);
-		unlinkat(d, name, 0);
-	}
-	close(d);
-	return ret < 0 ? err_os(e, -ret, "noting the lab") : fd;
-}
-
-void lab_record_close(const char *dir, int fd)
-{
-	char name[32];
-	int d = fd < 0 ? -1 : sys_own_dir(dir, false, NULL);
-
-	if (fd < 0)
-		return;
-	record_name(getpid(), name);
-	if (d >= 0) {
-		unlinkat(d, name, 0);
-		close(d);
-	}
-	close(fd);
-}
-
 /* ---- others' --------------------------------------------------------------- */
 
 /* Who holds the lock; 0 = nobody. */
@@ -175,6 +124,67 @@ int lab_each(const char *dir, int (*cb)(const struct lab_seen *s, void *arg), vo
 	closedir(list);
 	return ret;
 }
+
+/* ---- the lab's own -------------------------------------------------------- */
+
+static int pass_by(const struct lab_seen *s, void *arg)
+{
+	(void)s;
+	(void)arg;
+	return 0;
+}
+
+static int write_record(int fd, const struct lab *l, const char *topology)
+{
+	struct buf b = {0};
+
+	buf_printf(&b, "weir-lab 1\ntopology %s\n", topology);
+	for (size_t i = 0; i < l->n; i++)
+		buf_printf(&b, "host %s %d\n", l->node[i].name, (int)l->node[i].ns.holder);
+	bool ok = !b.failed && write(fd, b.data, b.len) == (ssize_t)b.len;
+	buf_fini(&b);
+	return ok ? 0 : -EIO;
+}
+
+int lab_record_open(const char *dir, const struct lab *l, const char *topology, struct weir_err *e)
+{
+	struct flock own = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char name[32];
+	int d = sys_own_dir(dir, true, e), fd;
+
+	if (d < 0)
+		return d;
+	lab_each(dir, pass_by, NULL, NULL); /* those that were killed left theirs */
+	record_name(getpid(), name);
+	unlinkat(d, name, 0); /* of an earlier process with our number */
+	fd = openat(d, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Not an open file description's lock: it names its holder, and children do not share it. */
+	int ret = fd < 0 || fcntl(fd, F_SETLK, &own) < 0 ? -errno : write_record(fd, l, topology);
+	if (ret < 0) {
+		if (fd >= 0)
+			close(fd);
+		unlinkat(d, name, 0);
+	}
+	close(d);
+	return ret < 0 ? err_os(e, -ret, "noting the lab") : fd;
+}
+
+void lab_record_close(const char *dir, int fd)
+{
+	char name[32];
+	int d = fd < 0 ? -1 : sys_own_dir(dir, false, NULL);
+
+	if (fd < 0)
+		return;
+	record_name(getpid(), name);
+	if (d >= 0) {
+		unlinkat(d, name, 0);
+		close(d);
+	}
+	close(fd);
+}
+
+/* ---- entering, ending ------------------------------------------------------ */
 
 struct search {
 	pid_t pid;
