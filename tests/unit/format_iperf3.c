@@ -507,18 +507,12 @@ static void server_words_are_safe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantities),
-		cmocka_unit_test(units_read_back),
-		cmocka_unit_test(rows_read_back),
-		cmocka_unit_test(layout_is_theirs),
-		cmocka_unit_test(layout_of_broken),
-		cmocka_unit_test(tcp_with_warm_up),
-		cmocka_unit_test(both_directions),
-		cmocka_unit_test(tail_loss),
-		cmocka_unit_test(udp_document),
-		cmocka_unit_test(what_is_written_is_read),
-		cmocka_unit_test(failed_early),
-		cmocka_unit_test(server_words_are_safe),
+		cmocka_unit_test(quantities),       cmocka_unit_test(units_read_back),
+		cmocka_unit_test(rows_read_back),   cmocka_unit_test(layout_is_theirs),
+		cmocka_unit_test(layout_of_broken), cmocka_unit_test(tcp_with_warm_up),
+		cmocka_unit_test(both_directions),  cmocka_unit_test(tail_loss),
+		cmocka_unit_test(udp_document),     cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(failed_early),     cmocka_unit_test(server_words_are_safe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
