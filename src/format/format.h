@@ -199,6 +199,39 @@ const struct format_wifi_source *format_wifi_source(size_t i);
 /* A report of Wi-Fi as a table with advice; false when it is of something else. */
 bool format_found_wifi(const struct format_found *f, const struct format_opts *o, struct buf *b);
 
+/* ---- iperf2_write.c: what iperf 2 prints, line by line --------------------------------- */
+
+struct format_iperf2_opts {
+	bool v205, csv, server; /* 2.0.5's form, or 2.1's */
+	char unit;              /* of -f, or 0 */
+};
+struct format_iperf2_flow {
+	int id;
+	bool star; /* "[ *1]" */
+	char local_host[64], remote_host[64];
+	unsigned local_port, remote_port;
+	unsigned cwnd, mss, rtt_us; /* 0 = not TCP */
+};
+struct format_iperf2_row {
+	double t0, t1, bytes; /* s */
+	double when;          /* s since 1970, CSV */
+	bool datagrams;       /* the rest is known */
+	bool told;            /* by the other end */
+	double jitter_s, lost, total, reordered;
+};
+void format_iperf2_size(struct buf *b, double bytes, const struct format_iperf2_opts *o);
+void format_iperf2_connected(struct buf *b, const struct format_iperf2_opts *o,
+			     const struct format_iperf2_flow *f, const char *mode);
+void format_iperf2_header(struct buf *b, const struct format_iperf2_opts *o, bool datagrams);
+/* flow NULL: the sum. */
+void format_iperf2_row(struct buf *b, const struct format_iperf2_opts *o,
+		       const struct format_iperf2_flow *f, const struct format_iperf2_row *r);
+/* flow -1 = all. False when the run does not know. */
+bool format_iperf2_tick(const struct model_run *run, const struct model_tick *t, int dir,
+			bool sender, int64_t flow, struct format_iperf2_row *r);
+bool format_iperf2_total(const struct model_run *run, int dir, bool sender, int64_t flow,
+			 struct format_iperf2_row *r);
+
 /* ---- iperf3.c: what iperf3 prints, line by line or key by key --------------------- */
 
 enum format_iperf3_mode { FORMAT_IPERF3_TEXT, FORMAT_IPERF3_JSON, FORMAT_IPERF3_STREAM };

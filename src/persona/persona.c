@@ -4,7 +4,7 @@
 
 #include "persona/priv.h"
 
-static const struct persona *const rows[] = {&persona_iperf3};
+static const struct persona *const rows[] = {&persona_iperf3, &persona_iperf, &persona_nttcp};
 
 const struct persona *persona_at(size_t i)
 {

@@ -9,7 +9,25 @@
 #include "measure/measure.h"
 #include "persona/persona.h"
 
-extern const struct persona persona_iperf3;
+extern const struct persona persona_iperf3, persona_iperf, persona_nttcp;
+
+/* ---- a measurement for another tool's client (plain.c) ----------------------------------- */
+
+struct plain {
+	const struct measure *m;
+	void *cfg;
+	struct opt_set set;
+	struct weir_err *e;
+	int rc; /* the first failure: what follows does nothing */
+	struct measure_hooks hooks;
+};
+int plain_init(struct plain *p, const struct measure *m, struct weir_err *e);
+void plain_want(struct plain *p, bool given, const char *name, const char *value);
+void plain_want_number(struct plain *p, bool given, const char *name, uint64_t v);
+void plain_want_ns(struct plain *p, bool given, const char *name, int64_t ns);
+/* Runs it into the sink, which it closes, and the store; *run is the caller's. */
+int plain_run(struct plain *p, struct sink *take_sink, bool keep, struct model_run **run);
+void plain_fini(struct plain *p);
 
 /* ---- iperf3: the command line (iperf3_opts.c) -------------------------------------- */
 

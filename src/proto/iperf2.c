@@ -72,6 +72,12 @@ static void iperf2_close(struct proto_session *s)
 	s->ctl_fd = -1;
 }
 
+static void tell_opened(struct proto_session *s)
+{
+	if (s->iperf2 && s->iperf2->opened)
+		s->iperf2->opened(s->iperf2->arg, s);
+}
+
 /* ---- client ----------------------------------------------------------------------------- */
 
 static bool has_dir(const struct proto_session *s, enum net_dir dir)
@@ -214,7 +220,11 @@ static int iperf2_connect(struct proto_session *s, struct weir_err *e)
 		udp_wishes(s, &h);
 	for (size_t i = 0; ret == 0 && i < streams; i++)
 		ret = open_flow(s, i, &h, e);
-	return ret == 0 ? open_down(s, streams, e) : ret;
+	if (ret == 0)
+		ret = open_down(s, streams, e);
+	if (ret == 0)
+		tell_opened(s);
+	return ret;
 }
 
 /* What a 2.1 server said when it had read the header; then its end, after all that was sent. */
@@ -595,7 +605,10 @@ static int iperf2_streams(struct proto_session *s, struct weir_err *e)
 	s->ctl_fd = -1;
 	if (st->fd[0] < 0 || (s->plan->n > 1 && s->fds[1] < 0))
 		return err_os(e, errno, "data connection");
-	return proto_apply(s->fds[0], &s->plan->flows[0], e);
+	ret = proto_apply(s->fds[0], &s->plan->flows[0], e);
+	if (ret == 0)
+		tell_opened(s);
+	return ret;
 }
 
 /* ---- the row -------------------------------------------------------------------------- */

@@ -198,8 +198,8 @@ static int send_to(struct proto_session *s, bool udp, struct weir_err *e)
 
 		if (n < 0)
 			return (int)n;
-		if (s->nttcp && s->nttcp->said.len < SAID_MAX)
-			buf_printf(&s->nttcp->said, "%s\n", line);
+		if (s->nttcp && s->nttcp->greeting.len < SAID_MAX)
+			buf_printf(&s->nttcp->greeting, "%s\n", line);
 		if (sscanf(line, "dataport: %d", &port) == 1)
 			break;
 	}
@@ -469,8 +469,6 @@ static int nttcp_accept(struct proto_session *s, const struct proto_limits *lim,
 	ret = nttcp_request_read(line, (size_t)n, &st->q, e);
 	if (ret == 0)
 		ret = plan_of(s, lim, e);
-	if (ret == 0 && lim->no_udp && st->q.udp)
-		ret = err_set(e, WEIR_LIMIT, EOPNOTSUPP, "UDP is not served here");
 	if (ret < 0) {
 		put_text(s, "dataport: -1\n", 13, NULL);
 		return ret;

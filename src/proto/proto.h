@@ -183,6 +183,9 @@ struct proto_iperf2 {
 	bool plain; /* client: nothing but data (-C) */
 	const char
 		*key; /* access token that clients must send, or NULL (security: sent in clear) */
+	void (*opened)(void *arg,
+		       struct proto_session *s); /* the data sockets are in s->fds; or NULL */
+	void *arg;
 };
 /* What only nttcp's command line has, and what it prints. */
 struct nttcp_row {
@@ -196,7 +199,8 @@ struct proto_nttcp {
 	unsigned number;       /* of the far end; 0 = 1 */
 	int64_t gap_ns;        /* UDP: between datagrams */
 	struct nttcp_row mine; /* set: this end's figures */
-	struct buf said;       /* set: the far end's words; the owner frees */
+	struct buf greeting;   /* set: its words before the data; the owner frees */
+	struct buf said;       /* set: those after it; the owner frees */
 };
 #define NTTCP_FORMAT  "%9b%8.2rt%8.2ct%12.4rbr%12.4cbr%8c%10.2rcr%10.1ccr"
 #define NTTCP_ROW_MAX 512

@@ -61,3 +61,54 @@ servers()
 @test "weir at iperf 2.1.8's server: found out by itself, and both count the same" {
 	lab --no-serve servers
 }
+
+# shape FILE: numbers and units away, the words in their order.
+shape()
+{
+	sed -E 's/[0-9]+([.][0-9]+)*/N/g; s/[KMG](Byte|bit)/\1/g; s/ +/ /g; s/default/N/; s/N out-of-order.*//' "$1" | sort -u
+}
+
+# alike NAME ARG…: iperf's client and weir's print the same lines, at a weir that is iperf's server.
+alike()
+{
+	local name=$1
+	shift
+	iperf -c "$WEIR_LAB_PEER" "$@" >"$name.theirs" 2>&1
+	"$WEIR" iperf -c "$WEIR_LAB_PEER" "$@" >"$name.ours" 2>&1
+	is "shape of $*" "$(shape "$name.ours")" "$(shape "$name.theirs")"
+}
+
+personas()
+{
+	spawn_far server "$WEIR" iperf -s
+	until_true 5 listens 5001
+	alike tcp -t 0.2
+	alike reverse -t 0.2 -R
+	alike udp -u -t 0.2 -b 5m
+	alike key -n 1M -f M
+	spawn iperf iperf -s -p 5004
+	until_true 5 listening 5004
+	"$WEIR" iperf -c 127.0.0.1 -p 5004 -n 1M -P 2 -y C >csv
+	is 'lines: two flows and their sum' "$(cut -d, -f6 csv | tr '\n' ' ')$(tail -1 csv | cut -d, -f8)" '1 2 -1 2097152'
+	status=0
+	"$WEIR" iperf -c 127.0.0.1 --bounceback >out 2>err || status=$?
+	is 'exit status' "$status" 1
+	has err 'not here'
+	mkdir links
+	"$WEIR" aliases links >out
+	spawn_far daemon "$WEIR" nttcp -i
+	until_true 5 listens 5037
+	links/nttcp -T -n 100 "$WEIR_LAB_PEER" -l1000 >rows
+	is 'the title' "$(head -1 rows)" '     Bytes  Real s   CPU s Real-MBit/s  CPU-MBit/s   Calls  Real-C/s   CPU-C/s'
+	is 'both ends count' "$(tail -n +2 rows | cut -c1-10 | tr '\n' '|')" 'l   409600|1   409600|'
+	links/nttcp -r -u -n 20 -l 1000 "$WEIR_LAB_PEER" >rows
+	is 'by UDP, the other way' "$(cut -c1-10 rows | tr '\n' '|')" 'l    20000|1    20000|'
+}
+listening()
+{
+	[ -n "$(ss -Hltn "sport = :$1")" ]
+}
+@test "weir as iperf and as nttcp: the same lines, both ends the same bytes" {
+	need ss
+	lab --no-serve personas
+}

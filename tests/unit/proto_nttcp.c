@@ -291,16 +291,17 @@ static void to_and_fro(void **state)
 	both(&measure_tcp, up, 4, &words, MODEL_UP, 409600);
 	assert_int_equal(words.mine.bytes, 409600);
 	assert_true(words.mine.calls >= 1 && words.mine.real_s > 0);
-	assert_non_null(strstr(words.said.data, "nttcp-7: Pid="));
-	assert_non_null(strstr(words.said.data,
+	assert_non_null(strstr(words.greeting.data, "nttcp-7: Pid="));
+	assert_non_null(strstr(words.greeting.data,
 			       "nttcp-7: Optionline=\"nttcp@-r@-l4096@-n100@-v@-f@" NTTCP_FORMAT
 			       "@-N7\"\n"));
-	assert_non_null(strstr(words.said.data, "\ndataport: 5"));
+	assert_non_null(strstr(words.greeting.data, "\ndataport: 5"));
 	assert_non_null(strstr(words.said.data, "nttcp-7: accept from 127.0.0.1\n"));
 	assert_non_null(strstr(words.said.data, "nttcp-7: buflen=4096, bufcnt=100, dataport=5"));
 	assert_non_null(
 		strstr(words.said.data, "/tcp\n\nnttcp-7: received 409600 bytes\n7   409600 "));
 	assert_non_null(strstr(words.said.data, "\nnttcp-7: exiting\n\n"));
+	buf_fini(&words.greeting);
 	buf_fini(&words.said);
 }
 
