@@ -208,8 +208,9 @@ bool hist_next(const struct hist *h, uint32_t *it, uint64_t *lo, uint64_t *n);
 
 /*
  * Which numbers of a stream came, exactly: one bit for each of the last `window` numbers, so a
- * duplicate hides no loss and a late one is no loss. Positions are numbers minus the first one,
- * plus 1: 1, 2, …; they survive the counter's wrap.
+ * duplicate hides no loss, and who comes after a higher one is no loss. One that is older than the
+ * window is `late` and stays lost. Positions are numbers minus the first one, plus 1: 1, 2, …; they
+ * survive the counter's wrap.
  */
 enum seq_kind {
 	SEQ_NEW,       /* higher than all before */

@@ -396,11 +396,21 @@ static void put_failure(struct text *t, const struct model_run *r)
 	buf_fini(&b);
 }
 
+/* What no reader of the figure may miss, however few words he wants. */
+static void put_reserve(struct text *t, const struct model_run *r)
+{
+	for (size_t i = 0; i < r->n_events; i++) {
+		if (r->events[i].code == WARN_LOAD_DEFAULT)
+			put_event(t, MODEL_NOTE, model_warn(WARN_LOAD_DEFAULT)->text);
+	}
+}
+
 static void text_end(struct sink *s, const struct model_run *r)
 {
 	struct text *t = text_of(s);
 	if (t->base.o.quiet) {
 		put_results(t, r);
+		put_reserve(t, r);
 		return;
 	}
 	if (t->rows)

@@ -271,9 +271,18 @@ static int udp_path(const struct model_run *r, int dir, char *text, size_t cap)
 	return 96;
 }
 
+static bool has_event(const struct model_run *r, enum model_warn_code code)
+{
+	for (size_t i = 0; i < r->n_events; i++) {
+		if (r->events[i].code == code)
+			return true;
+	}
+	return false;
+}
+
 static int udp_sender(const struct model_run *r, int dir, char *text, size_t cap)
 {
-	double sent, intended, refused = 0;
+	double sent, intended, refused = 0, unreachable = 0;
 	char rate[32];
 
 	if (!value(r, "throughput.sent", STAT_VALUE, dir, MODEL_SENDER, -1, &sent) ||
@@ -281,11 +290,14 @@ static int udp_sender(const struct model_run *r, int dir, char *text, size_t cap
 	    sent >= intended * PACED)
 		return 0;
 	value(r, "udp.refused", STAT_VALUE, dir, MODEL_SENDER, -1, &refused);
+	value(r, "udp.unreachable", STAT_VALUE, dir, MODEL_SENDER, -1, &unreachable);
 	unit_format(rate, sizeof(rate), intended, UNIT_BPS, 3);
 	snprintf(text, cap, "the sender: %.0f %% of the intended %s left it; %s",
 		 sent / intended * 100, rate,
-		 refused > 0 ? "its queue was full (-w, the device's queue)"
-			     : "more flows (-P), larger -l, or a faster core");
+		 has_event(r, WARN_SEND_FAILED) ? "a flow could not send to its end"
+		 : unreachable > 0              ? "what it sent was refused on the way"
+		 : refused > 0                  ? "its queue was full (-w, the device's queue)"
+						: "more flows (-P), larger -l, or a faster core");
 	return 95;
 }
 
@@ -707,7 +719,7 @@ static bool has_bytes(const struct model_run *r, int dir)
 
 struct finding {
 	const struct host_rule *rule;
-	int sure;
+	int sure, dir;
 	char text[SAFE_MAX + 16];
 };
 #define FINDINGS_MAX (2 * ARRAY_LEN(rules))
@@ -730,6 +742,7 @@ static size_t find_all(const struct model_run *r, struct finding *f)
 				f[k] = f[k - 1];
 			f[k].rule = &rules[i];
 			f[k].sure = sure;
+			f[k].dir = dir;
 			snprintf(f[k].text, sizeof(f[k].text), "%s%s",
 				 !both             ? ""
 				 : dir == MODEL_UP ? "up: "
@@ -741,13 +754,21 @@ static size_t find_all(const struct model_run *r, struct finding *f)
 	return n;
 }
 
+/* Each loaded direction has its own reason; the code is that of the surer one. */
 void host_judge(struct model_run *r)
 {
 	struct finding *f = calloc(FINDINGS_MAX, sizeof(*f));
+	size_t n = f ? find_all(r, f) : 0, other = 1;
+	char both[sizeof(f->text) * 2 + 4];
 
-	if (f && find_all(r, f) && f[0].sure >= SURE) {
+	if (n && f[0].sure >= SURE) {
+		while (other < n && f[other].dir == f[0].dir)
+			other++;
+		snprintf(both, sizeof(both), "%s%s%s", f[0].text, "; ",
+			 other < n ? f[other].text : "");
 		r->limited_code = f[0].rule->code;
-		r->limited = model_run_str(r, f[0].text);
+		r->limited =
+			model_run_str(r, other < n && f[other].sure >= SURE ? both : f[0].text);
 	}
 	free(f);
 }

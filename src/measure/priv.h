@@ -129,6 +129,7 @@ void measure_note_short(struct measure_ctx *ctx);
 enum measure_trial { /* what a trial says, and where it gave out */
 		     MEASURE_TRIAL_PASS,
 		     MEASURE_TRIAL_PATH,     /* loss on the way */
+		     MEASURE_TRIAL_QUEUE,    /* none yet, but less came than was sent */
 		     MEASURE_TRIAL_RECEIVER, /* loss at the receiver's socket */
 		     MEASURE_TRIAL_SENDER,   /* the rate was not reached */
 };
@@ -136,16 +137,19 @@ enum measure_trial { /* what a trial says, and where it gave out */
 struct measure_search_cfg {
 	double lo, hi, start;
 	double resolution;   /* width of the bracket, relative */
-	unsigned confirm;    /* times that the result must pass again */
+	unsigned confirm;    /* times that the result must pass again; what failed above it, once */
 	unsigned max_trials; /* then the search ends without confirmation */
 };
 struct measure_search {
 	struct measure_search_cfg cfg;
 	double rate;         /* the next trial's */
 	double pass, before; /* the highest that passed, and the one before; 0 = none */
-	double fail;         /* the lowest that failed; 0 = none */
+	double fail, above;  /* the lowest that failed, and the one before; 0 = none */
 	unsigned confirmed, trials;
-	enum measure_trial limit; /* what the lowest failure was; PASS = nothing failed */
+	unsigned refused, refuted;   /* times that fail failed; that one passed after all */
+	unsigned fail_at, above_at;  /* trials, counted from 0, in which these failed last */
+	enum measure_trial limit;    /* what the lowest failure was; PASS = nothing failed */
+	enum measure_trial limit_at; /* of above */
 	bool done;
 	bool found;   /* pass holds: confirmed, with a failure close above it or at cfg.hi */
 	bool nothing; /* even cfg.lo failed */

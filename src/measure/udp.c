@@ -23,6 +23,8 @@
 #define FIND_TRIALS     40
 #define FIND_REACHED    0.95 /* of the rate, or the sender gave out */
 #define FIND_WHOLE      0.99 /* of the rate is the rate, else only what was sent counts */
+#define FIND_LATE_S     0.01 /* with a round trip: how much later may be received than sent */
+#define FIND_LONGER     4    /* times, when more did: a growing queue grows on */
 
 struct udp_cfg {
 	struct measure_load l;
@@ -73,7 +75,7 @@ static const struct opt opts[] = {
 	{.name = "dont-fragment", .type = OPT_FLAG, .offset = F(dont_fragment), .help = "forbid IP fragments: larger datagrams cannot leave"},
 	{.name = "no-offload", .type = OPT_FLAG, .offset = F(no_offload), .help = "neither UDP_SEGMENT nor UDP_GRO: a datagram a packet in the whole kernel"},
 	{.name = "spin", .type = OPT_FLAG, .offset = F(spin), .help = "spin the last stretch to each due time: evener, for a core of its own"},
-	{.name = "skip-rx-copy", .type = OPT_FLAG, .offset = F(l.rx_trunc), .help = "receive the headers only; recorded in the result"},
+	{.name = "skip-rx-copy", .type = OPT_FLAG, .offset = F(l.rx_trunc), .help = "receive the headers only, and so without UDP_GRO; recorded in the result"},
 	LOAD_OPTS_REST,
 };
 /* clang-format on */
@@ -232,45 +234,92 @@ static double dropped(const struct model_run *run, uint32_t part, int dir)
 	return s ? s->value * batch : 0;
 }
 
-/* One direction of a trial; *loss < 0 = the far end did not say. */
-static enum measure_trial judge_dir(const struct model_run *run, uint32_t part, int dir,
-				    double want, double bound, double *loss)
+static double idle_rtt(const struct model_run *run, uint32_t part)
+{
+	for (size_t i = 0; i < run->n_sums; i++) {
+		if (run->sums[i].part == part && run->sums[i].state == MODEL_KNOWN &&
+		    !strcmp(run->sums[i].metric->name, "tcp.rtt_idle"))
+			return run->sums[i].value;
+	}
+	return 0;
+}
+
+struct trial {
+	enum measure_trial what;
+	double loss; /* < 0: the far end did not say */
+	double late; /* seconds by which less came in the trial's time than was sent */
+};
+
+/*
+ * Before a queue on the way is full, it loses nothing: then less comes in the trial's time than was
+ * sent. In seconds: how much longer, at this pace, all of it would take. What is on its way at the
+ * end is a round trip's at most: the receiver's time begins before the first datagram can be there.
+ */
+static double late_by(const struct model_run *run, uint32_t part, int dir, double slack,
+		      double bound)
+{
+	double came = value_of(run, part, "goodput", dir, MODEL_RECEIVER, -1);
+	double sent = value_of(run, part, "throughput.sent", dir, MODEL_SENDER, 0);
+	double t = value_of(run, part, "duration", dir, MODEL_SENDER, 0);
+
+	if (came < 0 || sent <= 0 || t <= 0)
+		return 0;
+	return t * (1 - (came + slack) / sent - bound) - idle_rtt(run, part);
+}
+
+/* The sender's host had not sent them yet: a good part of what did not come in time. */
+static bool is_unsent(const struct model_run *run, uint32_t part, int dir, double late)
+{
+	double sent = value_of(run, part, "throughput.sent", dir, MODEL_SENDER, 0);
+
+	return value_of(run, part, "udp.unsent", dir, MODEL_SENDER, 0) * 8 * 4 > sent * late;
+}
+
+/* One direction of a trial. */
+static struct trial judge_dir(const struct model_run *run, uint32_t part, int dir, double want,
+			      double bound)
 {
 	double lost = value_of(run, part, "udp.lost", dir, MODEL_RECEIVER, 0);
 	double sent = value_of(run, part, "throughput.sent", dir, MODEL_SENDER, 0);
 	double slack = 2 * 8 * value_of(run, part, "udp.size", dir, MODEL_SENDER, 0) /
 		       value_of(run, part, "duration", dir, MODEL_SENDER, 1);
+	struct trial t = {.what = MEASURE_TRIAL_PASS,
+			  .loss = value_of(run, part, "udp.loss", dir, MODEL_RECEIVER, -1),
+			  .late = late_by(run, part, dir, slack, bound)};
 
-	*loss = value_of(run, part, "udp.loss", dir, MODEL_RECEIVER, -1);
 	if (sent + slack < want * FIND_REACHED) /* says nothing of path and receiver at this rate */
-		return MEASURE_TRIAL_SENDER;
-	if (*loss <= bound)
-		return MEASURE_TRIAL_PASS;
-	return dropped(run, part, dir) * 2 > lost ? MEASURE_TRIAL_RECEIVER : MEASURE_TRIAL_PATH;
+		t.what = MEASURE_TRIAL_SENDER;
+	else if (t.loss > bound)
+		t.what = dropped(run, part, dir) * 2 > lost ? MEASURE_TRIAL_RECEIVER
+							    : MEASURE_TRIAL_PATH;
+	else if (t.late > FIND_LATE_S)
+		t.what = is_unsent(run, part, dir, t.late) ? MEASURE_TRIAL_SENDER
+							   : MEASURE_TRIAL_QUEUE;
+	return t;
 }
 
 /* The worst of the directions. */
 static int judge_trial(const struct udp_cfg *c, const struct model_run *run, uint32_t part,
-		       double rate, enum measure_trial *t, double *worst, struct weir_err *e)
+		       double rate, struct trial *t, struct weir_err *e)
 {
 	double want = rate * (double)c->l.parallel;
 
-	*t = MEASURE_TRIAL_PASS;
-	*worst = 0;
+	*t = (struct trial){.what = MEASURE_TRIAL_PASS};
 	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
-		enum measure_trial mine;
-		double loss;
+		struct trial mine;
 
 		if (dir == MODEL_UP ? c->l.reverse : !c->l.reverse && !c->l.bidir)
 			continue;
-		mine = judge_dir(run, part, dir, want, c->loss, &loss);
-		if (loss < 0)
+		mine = judge_dir(run, part, dir, want, c->loss);
+		if (mine.loss < 0)
 			return err_set(
 				e, WEIR_PEER, ENODATA,
 				"the far end did not say what it lost: nothing to search by");
-		if (*t == MEASURE_TRIAL_PASS || (mine != MEASURE_TRIAL_PASS && loss > *worst))
-			*t = mine;
-		*worst = loss > *worst ? loss : *worst;
+		if (t->what == MEASURE_TRIAL_PASS ||
+		    (mine.what != MEASURE_TRIAL_PASS && mine.loss > t->loss))
+			t->what = mine.what;
+		t->loss = mine.loss > t->loss ? mine.loss : t->loss;
+		t->late = mine.late > t->late ? mine.late : t->late;
 	}
 	return 0;
 }
@@ -282,18 +331,42 @@ static void mark_step(struct model_run *run, size_t sums_before, unsigned step)
 		run->sums[i].dims = model_dims_with(run->sums[i].dims, DIM_STEP, step);
 }
 
-static int run_trial(struct measure_ctx *ctx, const struct udp_cfg *c, double rate, unsigned step,
-		     int64_t start_ns, enum measure_trial *t, double *loss, struct weir_err *e)
+static int run_trial(struct measure_ctx *ctx, const struct udp_cfg *c, double rate, unsigned *step,
+		     int64_t start_ns, struct trial *t, struct weir_err *e)
 {
 	size_t before = ctx->run->n_sums;
 	int rc = run_at(ctx, c, (uint64_t)rate, "trial", start_ns, e);
 
 	if (rc < 0)
 		return rc;
-	rc = judge_trial(c, ctx->run, (uint32_t)ctx->run->n_parts - 1, rate, t, loss, e);
+	rc = judge_trial(c, ctx->run, (uint32_t)ctx->run->n_parts - 1, rate, t, e);
 	measure_value(ctx->run, (uint32_t)ctx->run->n_parts - 1, "rate.offered", DIMS_NONE,
 		      STAT_VALUE, MODEL_MEASURED, rate * (double)c->l.parallel);
-	mark_step(ctx->run, before, step);
+	mark_step(ctx->run, before, (*step)++);
+	return rc;
+}
+
+/*
+ * A sender may have been held up by something else: it has a second chance. So may a receiver; but a
+ * queue that grows is longer after a longer trial, and is full one day.
+ */
+static int try_rate(struct measure_ctx *ctx, const struct udp_cfg *c, double rate, unsigned *step,
+		    int64_t start_ns, struct trial *t, struct weir_err *e)
+{
+	struct udp_cfg longer = *c;
+	int rc = run_trial(ctx, c, rate, step, start_ns, t, e);
+	double late = t->late;
+
+	if (rc < 0 || ctx->run->outcome != OUTCOME_COMPLETE)
+		return rc;
+	if (t->what == MEASURE_TRIAL_SENDER)
+		return run_trial(ctx, c, rate, step, start_ns, t, e);
+	if (t->what != MEASURE_TRIAL_QUEUE)
+		return rc;
+	longer.trial_ns *= FIND_LONGER;
+	rc = run_trial(ctx, &longer, rate, step, start_ns, t, e);
+	if (t->what == MEASURE_TRIAL_QUEUE && t->late < late * FIND_LONGER / 2)
+		t->what = MEASURE_TRIAL_PASS;
 	return rc;
 }
 
@@ -302,6 +375,8 @@ static const struct {
 } limits[] = {
 	[MEASURE_TRIAL_PASS] = {NULL, "nothing: the highest rate that was to be tried passed"},
 	[MEASURE_TRIAL_PATH] = {"udp-path", "the path, or what cannot be seen of the far end"},
+	[MEASURE_TRIAL_QUEUE] = {"udp-queue", "a queue, on the path or before the receiver: it "
+					      "grew all the time, as less came than was sent"},
 	[MEASURE_TRIAL_RECEIVER] = {"udp-receiver", "the receiver: its socket's buffer overflowed"},
 	[MEASURE_TRIAL_SENDER] = {"udp-sender", "the sender: it did not reach the rate"},
 };
@@ -316,6 +391,8 @@ static void note_limit(struct model_run *run, const struct measure_search *s, do
 	unit_format(rate, sizeof(rate), s->fail * flows, UNIT_BPS, 3);
 	if (s->limit == MEASURE_TRIAL_SENDER)
 		snprintf(text, sizeof(text), "%s of %s", limits[s->limit].what, rate);
+	else if (s->limit == MEASURE_TRIAL_QUEUE)
+		snprintf(text, sizeof(text), "%s, at %s", limits[s->limit].what, rate);
 	else
 		snprintf(text, sizeof(text), "%s; %.3g %% lost at %s", limits[s->limit].what,
 			 loss * 100, rate);
@@ -355,8 +432,8 @@ static void note_found(struct measure_ctx *ctx, const struct udp_cfg *c,
 			      !s->nothing                        ? "%u trials"
 			      : s->limit == MEASURE_TRIAL_SENDER ? "the sender did not reach even "
 								   "the lowest rate"
-								 : "even the lowest rate lost more "
-								   "than it may",
+								 : "even the lowest rate was too "
+								   "much",
 			      s->trials);
 }
 
@@ -385,31 +462,27 @@ static int run_search(struct measure_ctx *ctx, const struct udp_cfg *c, int64_t 
 		.max_trials = FIND_TRIALS,
 	};
 	struct measure_search s;
-	double rate, failed_loss = 0, sent = HUGE_VAL;
+	double rate, loss[FIND_TRIALS] = {0}, sent = HUGE_VAL;
 	unsigned step = 0;
 	int rc = 0;
 
 	measure_search_init(&s, &cfg);
 	while (rc >= 0 && measure_search_next(&s, &rate)) {
-		double fail = s.fail, pass = s.pass, loss;
-		enum measure_trial t;
+		double pass = s.pass;
+		struct trial t = {0};
 
-		rc = run_trial(ctx, c, rate, step++, start_ns, &t, &loss, e);
-		/* A sender may have been held up by something else: it has a second chance. */
-		if (rc >= 0 && t == MEASURE_TRIAL_SENDER && ctx->run->outcome == OUTCOME_COMPLETE)
-			rc = run_trial(ctx, c, rate, step++, start_ns, &t, &loss, e);
+		rc = try_rate(ctx, c, rate, &step, start_ns, &t, e);
 		if (rc < 0 || ctx->run->outcome != OUTCOME_COMPLETE)
 			break;
-		measure_search_told(&s, t);
-		if (s.fail < fail || (s.fail > 0 && fail <= 0))
-			failed_loss = loss;
-		if (t == MEASURE_TRIAL_PASS)
+		loss[s.trials] = t.loss;
+		measure_search_told(&s, t.what);
+		if (t.what == MEASURE_TRIAL_PASS)
 			sent = sent_in(ctx, c, s.pass > pass ? HUGE_VAL : sent);
 	}
 	if (!ctx->run->n_parts)
 		return rc;
 	note_found(ctx, c, &s, sent);
-	note_limit(ctx->run, &s, (double)c->l.parallel, failed_loss);
+	note_limit(ctx->run, &s, (double)c->l.parallel, loss[s.fail_at]);
 	return rc;
 }
 

@@ -4,18 +4,23 @@
  * last datagram, not at the end of the period, because what is still on its way is not lost; rates
  * stay those of the period. Sender and receiver are never mixed.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/priv.h"
 
-#define BITS 8.0
+#define BITS       8.0
+#define IP_HEADERS 48 /* IPv6's and UDP's; IPv4's are less */
 
 /* One direction of this end, over its flows; differences to the start of the period. */
 struct udp_total {
 	size_t flows;
 	bool sender, gso, gro;
-	double sent, intended, skipped, refused;
+	double sent, intended, skipped, refused, unreachable, unsent;
+	int unreachable_code;
+	uint32_t fragment_max;
+	double fragmented;
 	double received, expected, lost, reordered, duplicates, late, foreign, drops;
 	double jitter, intended_bits;
 	uint32_t len, batch, path_payload;
@@ -43,6 +48,12 @@ static void add(struct udp_total *t, const struct net_udp_sample *a, const struc
 	t->intended_bits += grown(b->intended, a->intended) * f->len * BITS;
 	t->skipped += grown(b->skipped, a->skipped);
 	t->refused += grown(b->refused, a->refused);
+	t->unreachable += grown(b->unreachable, a->unreachable);
+	if (b->unreachable_code)
+		t->unreachable_code = b->unreachable_code;
+	t->fragmented += grown(b->fragmented, a->fragmented);
+	if (b->fragment_max > t->fragment_max)
+		t->fragment_max = b->fragment_max;
 	t->received += grown(b->received, a->received);
 	t->expected += grown(b->highest, a->highest);
 	t->lost += grown(b->lost, a->lost);
@@ -60,8 +71,10 @@ static struct udp_total total_of(const struct measure_totals *mt, const struct m
 	struct udp_total t = {.host_drops = mt->host_drops};
 
 	for (size_t i = 0; i < n; i++) {
-		if (flows[i].dir == dir && flows[i].udp)
-			add(&t, &mt->from->s[i].udp, &mt->final[i].udp, &flows[i]);
+		if (flows[i].dir != dir || !flows[i].udp)
+			continue;
+		add(&t, &mt->from->s[i].udp, &mt->final[i].udp, &flows[i]);
+		t.unsent += mt->to->s[i].udp.unsent; /* when the time was up */
 	}
 	return t;
 }
@@ -91,6 +104,8 @@ static void put_sender(struct model_run *run, const struct measure_totals *mt, s
 		{"load.intended", t->intended_bits / mt->seconds, mt->seconds > 0},
 		{"udp.skipped", t->skipped, true},
 		{"udp.refused", t->refused, true},
+		{"udp.unreachable", t->unreachable, true},
+		{"udp.unsent", t->unsent, true},
 		{"udp.size", t->len, true},
 		{"udp.path_payload", t->path_payload, t->path_payload > 0},
 		{"udp.batch", t->batch, t->gso},
@@ -109,6 +124,7 @@ static void put_receiver(struct model_run *run, uint32_t part, struct model_dims
 		{"udp.reordered", t->reordered, true},
 		{"udp.duplicates", t->duplicates, true},
 		{"udp.late", t->late, true},
+		{"udp.fragmented", t->fragmented, true},
 		{"udp.foreign", t->foreign, true},
 		{"udp.socket_drops", t->drops, true},
 		{"udp.host_drops", (double)t->host_drops, t->host_drops >= 0},
@@ -328,6 +344,19 @@ static const char *dir_word(int dir)
 	return dir == MODEL_UP ? "up" : "down";
 }
 
+static void unreachable_event(struct model_run *run, struct sink *sink, uint32_t part, int dir,
+			      const struct udp_total *t)
+{
+	bool own = t->unreachable_code == EPERM, closed = t->unreachable_code == ECONNREFUSED;
+
+	measure_event(run, sink, part, WARN_UNREACHABLE, MODEL_NO_TIME, "%s: %.0f sends: %s (%s)",
+		      dir_word(dir), t->unreachable,
+		      own      ? "a filter of the sender's own host"
+		      : closed ? "nothing has the far end's port any more"
+			       : "a router or firewall on the way cannot or will not pass them on",
+		      strerror(t->unreachable_code));
+}
+
 static void sender_events(struct model_run *run, struct sink *sink, uint32_t part, int dir,
 			  const struct udp_total *t, const struct flow_spec *spec)
 {
@@ -339,6 +368,8 @@ static void sender_events(struct model_run *run, struct sink *sink, uint32_t par
 						  : "each leaves in several IP fragments, and one "
 						    "lost fragment loses all",
 			      t->path_payload);
+	if (t->unreachable > 0)
+		unreachable_event(run, sink, part, dir, t);
 	if (t->refused > 0)
 		measure_event(run, sink, part, WARN_SEND_REFUSED, MODEL_NO_TIME,
 			      "%s: %.0f sends found no room", dir_word(dir), t->refused);
@@ -355,6 +386,12 @@ static void receiver_events(struct model_run *run, struct sink *sink, uint32_t p
 			      (double)t->host_drops > t->drops
 				      ? ", and other sockets of that host dropped, too"
 				      : "");
+	if (t->fragmented > 0)
+		measure_event(run, sink, part, WARN_FRAGMENTED, MODEL_NO_TIME,
+			      "%s: %.0f of %.0f came in fragments, none larger than %u bytes; "
+			      "-l %u avoids it",
+			      dir_word(dir), t->fragmented, t->received, t->fragment_max,
+			      t->fragment_max > IP_HEADERS ? t->fragment_max - IP_HEADERS : 16);
 	if (t->foreign > 0)
 		measure_event(run, sink, part, WARN_FOREIGN, MODEL_NO_TIME, "%s: %.0f",
 			      dir_word(dir), t->foreign);

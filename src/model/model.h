@@ -120,6 +120,7 @@ enum model_warn_code {
 	WARN_MISSING_SIDE,  /* which end the figures are of is not known, or an end has none */
 	WARN_MISMATCH,      /* figures of the report contradict each other */
 	WARN_UNAVAILABLE,   /* a figure is printed, but cannot be one */
+	WARN_UNREACHABLE,   /* sends ended in ICMP errors */
 	WARN_OTHER,         /* read from a newer version's file; the text has its code */
 	WARN_MAX
 };

@@ -213,11 +213,11 @@ bool net_prefix_match(const struct net_prefix *p, const struct net_addr *a)
 bool net_addr_is_private(const struct net_addr *a)
 {
 	static const struct net_prefix table[] = {
-		{AF_INET, {127}, 8},      {AF_INET, {10}, 8},
-		{AF_INET, {172, 16}, 12}, {AF_INET, {192, 168}, 16},
-		{AF_INET, {100, 64}, 10}, {AF_INET, {169, 254}, 16},
-		{AF_INET, {198, 18}, 15}, {AF_INET6, {[15] = 1}, 128},
-		{AF_INET6, {0xfc}, 7},    {AF_INET6, {0xfe, 0x80}, 10},
+		{AF_INET, {127}, 8},          {AF_INET, {10}, 8},
+		{AF_INET, {172, 16}, 12},     {AF_INET, {192, 168}, 16},
+		{AF_INET, {169, 254}, 16},    {AF_INET, {198, 18}, 15},
+		{AF_INET6, {[15] = 1}, 128},  {AF_INET6, {0xfc}, 7},
+		{AF_INET6, {0xfe, 0x80}, 10},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)

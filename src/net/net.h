@@ -121,7 +121,8 @@ struct net_prefix {
 };
 int net_prefix_parse(const char *s, struct net_prefix *p, struct weir_err *e);
 bool net_prefix_match(const struct net_prefix *p, const struct net_addr *a);
-/* Loopback, RFC 1918, 100.64/10, unique-local, link-local, 198.18.0.0/15 (security 5). On-link
+/* Loopback, RFC 1918, unique-local, link-local, 198.18.0.0/15 (security 5). Not 100.64.0.0/10: that
+ * is all the customers of a provider. On-link
  * is asked of the kernel by the caller. */
 bool net_addr_is_private(const struct net_addr *a);
 
@@ -278,10 +279,13 @@ struct net_udp_sample {
 	bool gso, gro;      /* in use on this flow */
 	uint32_t gso_batch; /* most datagrams that one send call may carry */
 
-	uint64_t sent;     /* datagrams that the kernel took */
-	uint64_t intended; /* datagrams due by the schedule so far; unpaced: equal to sent */
-	uint64_t skipped;  /* of those, given up because the sender was too far behind */
-	uint64_t refused;  /* send calls that ended in ENOBUFS or found no room for 100 ms */
+	uint64_t sent;        /* datagrams that the kernel took */
+	uint64_t intended;    /* datagrams due by the schedule so far; unpaced: equal to sent */
+	uint64_t skipped;     /* of those, given up because the sender was too far behind */
+	uint64_t refused;     /* send calls that ended in ENOBUFS or found no room for 100 ms */
+	uint64_t unreachable; /* send calls that ended in an ICMP error of an earlier datagram's */
+	int unreachable_code; /* errno of the latest of these */
+	uint32_t unsent; /* bytes, as the kernel counts them, that wait in this host to leave */
 
 	uint64_t received;   /* datagrams of this flow, duplicates and late ones too */
 	uint64_t highest;    /* the highest number: count sent as far as a receiver can know */
@@ -290,6 +294,8 @@ struct net_udp_sample {
 	uint64_t reordered;  /* came after a higher number, for the first time */
 	uint64_t duplicates; /* numbers that were there already */
 	uint64_t late;       /* older than the window: first or again, nobody knows; still lost */
+	uint64_t fragmented; /* of those received, that came in several IP fragments */
+	uint32_t fragment_max; /* the largest of these fragments, bytes of IP */
 	uint64_t fin;     /* the number that the sender's end carried: how many it sent; 0 = none */
 	uint64_t fins;    /* ends that came so far */
 	uint64_t foreign; /* no number of this test, or too short: in no other count.

@@ -142,7 +142,7 @@ int net_apply_label(int fd, struct net_addr *to, uint32_t label, struct weir_err
 /* What one worker sends from and receives into, shared by its flows. */
 union net_udp_ctl {
 	struct cmsghdr align;
-	uint8_t bytes[80];
+	uint8_t bytes[CMSG_SPACE(sizeof(struct timespec)) + 2 * CMSG_SPACE(sizeof(int))];
 };
 struct net_udp_io {
 	uint8_t *tx, *rx;
@@ -153,9 +153,11 @@ struct net_udp_io {
 };
 
 struct net_udp_counters {
-	_Alignas(NET_CACHE_LINE) _Atomic uint64_t intended, skipped, refused;
+	_Alignas(NET_CACHE_LINE) _Atomic uint64_t intended, skipped, refused, unreachable;
 	_Atomic uint64_t received, highest, lost, reordered, duplicates, late, foreign;
-	_Atomic uint64_t jitter_ns, fin, fins;
+	_Atomic uint64_t jitter_ns, fragmented, fin, fins;
+	_Atomic uint32_t fragment_max;
+	_Atomic int unreachable_code;
 	_Atomic uint32_t hellos, hello_len;
 	_Atomic uint32_t hello[NET_UDP_HELLO_MAX / 4]; /* a reader may see two ones mixed */
 	atomic_bool gso, gro;
@@ -177,7 +179,9 @@ struct net_udp {
 	uint64_t sent;
 	struct slot slot;
 	struct net_gaps *gaps, *errors;
-	int64_t last_ns, lead_ns, refusal_ns;
+	int64_t began_ns, last_ns; /* the latest burst's first call: its beginning, its end */
+	int64_t call_ns;           /* half take longer: one that was held up says little */
+	int64_t lead_ns, refusal_ns, refused_ns; /* the first of the refusals, the last */
 	uint32_t burst_left, run, run_max, refusals;
 	uint32_t too_big; /* refusals in a row because of the size */
 	uint64_t bursts;
@@ -186,7 +190,8 @@ struct net_udp {
 	/* A receiver's. */
 	struct seqwin *win;
 	int64_t transit_ns, read_ns, gathered_ns;
-	uint64_t jitter16; /* times 16, as in RFC 3550, A.8 */
+	uint64_t rcvbuf, gathered_cost; /* bytes of the buffer: in all, used since it was empty */
+	uint64_t jitter16;              /* times 16, as in RFC 3550, A.8 */
 	bool transit_known, batches;
 	uint64_t short_ones, bare; /* bare: datagrams without a number so far */
 	uint64_t fin, fins;
@@ -212,11 +217,15 @@ enum net_step net_udp_send(struct net_engine *en, struct net_flow *f);
 bool net_udp_pace(struct net_flow *f, int64_t now_ns);
 void net_udp_intend(struct net_flow *f, int64_t now_ns);
 void net_udp_reap(const struct net_flow *f); /* the error queue */
+bool net_udp_is_unreachable(int code);
 
 int net_udp_rx_prepare(struct net_flow *f);
 enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f);
 void net_udp_take_rest(struct net_engine *en, struct net_flow *f);
 void net_udp_gather(struct net_flow *f);
+/* How long to let more come when the socket, empty now, was empty `since_ns` ago: no longer than is
+ * no risk at the pace at which they came; 0: not closely. */
+int64_t net_udp_gather_ns(const struct net_udp *u, int64_t since_ns);
 void net_udp_publish(struct net_udp *u);
 void net_udp_rx_preload(struct net_engine *en, struct net_flow *f, const uint8_t *p, uint32_t n,
 			int64_t arrival_ns);

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <linux/sock_diag.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #define HEAD_32        12
 #define HEAD_64        16
@@ -156,6 +158,7 @@ void net_udp_single(struct net_engine *en, struct net_flow *f)
 		net_udp_send_all(en, f);
 		return;
 	}
+	net_thread_short_slice();
 	while (!net_flag(&en->quit)) {
 		enum net_step step = net_udp_recv_some(en, f);
 
@@ -198,12 +201,17 @@ void net_udp_counters(const struct net_flow *f, struct net_flow_sample *s)
 		.intended = net_count(&c->intended),
 		.skipped = net_count(&c->skipped),
 		.refused = net_count(&c->refused),
+		.unreachable = net_count(&c->unreachable),
+		.unreachable_code =
+			atomic_load_explicit(&c->unreachable_code, memory_order_relaxed),
 		.received = net_count(&c->received),
 		.highest = net_count(&c->highest),
 		.lost = net_count(&c->lost),
 		.reordered = net_count(&c->reordered),
 		.duplicates = net_count(&c->duplicates),
 		.late = net_count(&c->late),
+		.fragmented = net_count(&c->fragmented),
+		.fragment_max = atomic_load_explicit(&c->fragment_max, memory_order_relaxed),
 		.foreign = net_count(&c->foreign),
 		.jitter_ns = (int64_t)net_count(&c->jitter_ns),
 		.fin = net_count(&c->fin),
@@ -225,10 +233,14 @@ static uint64_t socket_drops(int fd)
 
 void net_udp_info(const struct net_flow *f, struct net_udp_sample *s)
 {
-	if (f->sender)
-		s->path_payload = net_udp_path_payload(f->fd);
-	else
+	int unsent;
+
+	if (!f->sender) {
 		s->sock_drops = socket_drops(f->fd);
+		return;
+	}
+	s->path_payload = net_udp_path_payload(f->fd);
+	s->unsent = ioctl(f->fd, SIOCOUTQ, &unsent) || unsent < 0 ? 0 : (uint32_t)unsent;
 }
 
 /* ---- the control thread ----------------------------------------------------------------- */

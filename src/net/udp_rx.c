@@ -15,15 +15,27 @@
 #define TRANSIT_MAX     (1LL << 50) /* a foreign clock is no reason to overflow */
 #define GRO_FEW         2           /* messages a call while each carries many datagrams */
 #define GATHER_NS       (100 * NSEC_PER_USEC) /* a wake-up costs as much as several datagrams */
-#define REST_CALLS      4096          /* more than a socket holds, less than a flood sends */
-#define KERNEL_TIME_MAX 2000000000ULL /* bit/s; above it the time stamps cost too much */
+#define GATHER_MOST_NS  NSEC_PER_MSEC         /* where the kernel keeps the times of arrival */
+#define GATHER_LEAST_NS (20 * NSEC_PER_USEC)
+#define GATHER_SLACK_NS (50 * NSEC_PER_USEC) /* of the kernel's timers */
+#define GATHER_SHARE    8                    /* of the buffer, at the rate they come at */
+#define DATAGRAM_EXTRA  768                  /* what one costs the buffer beside twice its bytes */
+#define REST_CALLS      4096                 /* more than a socket holds, less than a flood sends */
+#define KERNEL_TIME_MAX 2000000000ULL        /* bit/s; above it the time stamps cost too much */
 
 int net_udp_rx_prepare(struct net_flow *f)
 {
 	struct net_udp *u = f->udp;
-	bool gro = !f->spec.no_offload && net_sock_set(f->fd, IPPROTO_UDP, UDP_GRO, 1) == 0;
+	/* The headers lie all over a batch: who copies them alone takes datagrams one by one. */
+	bool gro = !f->spec.no_offload && !f->spec.rx_trunc &&
+		   net_sock_set(f->fd, IPPROTO_UDP, UDP_GRO, 1) == 0;
 
 	atomic_store(&u->c.gro, gro);
+	u->rcvbuf = (uint64_t)net_sock_get(f->fd, SOL_SOCKET, SO_RCVBUF);
+	if (net_sock_get(f->fd, SOL_SOCKET, SO_DOMAIN) == AF_INET6)
+		net_sock_set(f->fd, IPPROTO_IPV6, IPV6_RECVFRAGSIZE, 1);
+	else
+		net_sock_set(f->fd, IPPROTO_IP, IP_RECVFRAGSIZE, 1);
 	if (f->spec.rate_bps && f->spec.rate_bps < KERNEL_TIME_MAX)
 		u->kernel_time = net_sock_set(f->fd, SOL_SOCKET, SO_TIMESTAMPNS, 1) == 0;
 	return 0;
@@ -222,9 +234,16 @@ static void moved(struct net_engine *en, struct net_flow *f, uint64_t bytes)
 /* ---- calls ------------------------------------------------------------------------------ */
 
 struct extras {
-	uint32_t cut;     /* bytes of each datagram of a GRO message; 0 = it is one */
-	int64_t realtime; /* when the kernel got it; 0 = it did not say */
+	uint32_t fragment; /* bytes of the largest fragment; 0 = it came whole */
+	uint32_t cut;      /* bytes of each datagram of a GRO message; 0 = it is one */
+	int64_t realtime;  /* when the kernel got it; 0 = it did not say */
 };
+
+static bool is_fragment_size(const struct cmsghdr *c)
+{
+	return (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVFRAGSIZE) ||
+	       (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVFRAGSIZE);
+}
 
 static struct extras read_extras(struct msghdr *m)
 {
@@ -236,6 +255,11 @@ static struct extras read_extras(struct msghdr *m)
 
 			memcpy(&size, CMSG_DATA(c), sizeof(size));
 			x.cut = size > 0 ? (uint32_t)size : 0;
+		} else if (is_fragment_size(c)) {
+			int size;
+
+			memcpy(&size, CMSG_DATA(c), sizeof(size));
+			x.fragment = size > 0 ? (uint32_t)size : 0;
 		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
 			struct timespec ts;
 
@@ -254,7 +278,7 @@ static unsigned messages_a_call(const struct net_udp *u)
 
 static void offer(const struct net_flow *f, struct net_udp_io *io, unsigned n)
 {
-	bool gro = net_flag(&f->udp->c.gro), control = gro || f->udp->kernel_time;
+	bool gro = net_flag(&f->udp->c.gro);
 	bool short_ones = f->spec.rx_trunc || f->spec.len < NET_UDP_HELLO_MAX;
 	size_t len = gro ? io->rx_slot : short_ones ? NET_UDP_HELLO_MAX : f->spec.len;
 
@@ -262,9 +286,17 @@ static void offer(const struct net_flow *f, struct net_udp_io *io, unsigned n)
 		struct msghdr *m = &io->msg[i].msg_hdr;
 
 		io->iov[i] = (struct iovec){io->rx + i * io->rx_slot, len};
-		m->msg_control = control ? &io->ctl[i] : NULL;
-		m->msg_controllen = control ? sizeof(io->ctl[i]) : 0;
+		m->msg_control = &io->ctl[i];
+		m->msg_controllen = sizeof(io->ctl[i]);
 	}
+}
+
+/* A router on the way cut it, or its sender did. */
+static void note_fragments(struct net_udp *u, uint32_t size)
+{
+	net_count_add(&u->c.fragmented, 1);
+	if (size > atomic_load_explicit(&u->c.fragment_max, memory_order_relaxed))
+		atomic_store_explicit(&u->c.fragment_max, size, memory_order_relaxed);
 }
 
 static uint64_t take_messages(struct net_udp *u, const struct flow_spec *spec,
@@ -279,9 +311,12 @@ static uint64_t take_messages(struct net_udp *u, const struct flow_spec *spec,
 		uint32_t len = io->msg[i].msg_len;
 		struct extras x = {0};
 
+		u->gathered_cost += 2ULL * len + DATAGRAM_EXTRA;
 		if (io->msg[i].msg_hdr.msg_controllen)
 			x = read_extras(&io->msg[i].msg_hdr);
 		cut = x.cut && x.cut < len ? x.cut : 0;
+		if (x.fragment)
+			note_fragments(u, x.fragment);
 		bytes += take_message(u, spec, io->iov[i].iov_base, len,
 				      cut   ? cut
 				      : len ? len
@@ -297,7 +332,7 @@ static enum net_step failed(struct net_engine *en, struct net_flow *f, int code)
 {
 	if (code == EAGAIN)
 		return NET_STEP_BLOCKED;
-	if (code == EINTR || code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH)
+	if (code == EINTR || code == EMSGSIZE || net_udp_is_unreachable(code))
 		return NET_STEP_MORE;
 	return net_flow_end(en, f, NET_FLOW_ERROR, code);
 }
@@ -326,6 +361,18 @@ enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f)
 	return (unsigned)n < want ? NET_STEP_BLOCKED : NET_STEP_MORE;
 }
 
+int64_t net_udp_gather_ns(const struct net_udp *u, int64_t since_ns)
+{
+	int64_t most = u->kernel_time ? GATHER_MOST_NS : GATHER_NS, ns;
+
+	if (since_ns >= 2 * most || !u->gathered_cost)
+		return 0;
+	ns = (int64_t)((double)u->rcvbuf / GATHER_SHARE * (double)since_ns /
+		       (double)u->gathered_cost) -
+	     GATHER_SLACK_NS;
+	return ns > most ? most : ns < GATHER_LEAST_NS ? 0 : ns;
+}
+
 void net_udp_rx_preload(struct net_engine *en, struct net_flow *f, const uint8_t *p, uint32_t n,
 			int64_t arrival_ns)
 {
@@ -337,18 +384,19 @@ void net_udp_rx_preload(struct net_engine *en, struct net_flow *f, const uint8_t
 }
 
 /*
- * The socket is empty. Where no rate was told and they come that closely, a little sleep lets many
- * come for one wake-up; the buffer holds far more. Where times of arrival are read here, not kept
- * by the kernel, that rate is one at which they say nothing.
+ * The socket is empty. Where they come closely, a little sleep lets many come for one wake-up: the
+ * kernel keeps their times of arrival, and where it does not, they come so closely that these say
+ * nothing.
  */
 void net_udp_gather(struct net_flow *f)
 {
 	struct net_udp *u = f->udp;
-	int64_t before = u->gathered_ns;
+	int64_t ns = net_udp_gather_ns(u, u->read_ns - u->gathered_ns);
 
 	u->gathered_ns = u->read_ns;
-	if (!f->spec.rate_bps && u->read_ns - before < GATHER_NS)
-		clk_sleep_until(u->read_ns + GATHER_NS);
+	u->gathered_cost = 0;
+	if (ns)
+		clk_sleep_until(u->read_ns + ns);
 }
 
 /* A worker that had no processor when it was told to stop: what its socket holds is not lost. */

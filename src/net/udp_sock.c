@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RCVBUF_WISH (4 << 20) /* the kernel cuts it to net.core.rmem_max */
+#define RCVBUF_WISH (32 << 20) /* some ms of a fast sender without a processor */
 #define HEADERS_V4  28
 #define HEADERS_V6  48
 #define SKIP_MAX    64 /* errors of earlier sends in a row */
@@ -208,13 +208,15 @@ int net_pair_udp(const struct net_addr *local, const struct net_addr *peer,
 
 /* ---- options -------------------------------------------------------------------- */
 
-/* Without a wish as much as the kernel allows for nothing: a short queue is the receiver's loss. */
+/* Without a wish as much as the kernel allows: a short queue is the receiver's loss. Whoever may
+ * not go beyond net.core.rmem_max gets that. */
 static int apply_buffers(int fd, uint64_t window)
 {
 	int bytes = window > INT32_MAX / 2 ? INT32_MAX / 2 : (int)window, rc;
 
 	if (!window) {
-		net_sock_set(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF_WISH);
+		if (net_sock_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF_WISH))
+			net_sock_set(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF_WISH);
 		return 0;
 	}
 	rc = net_sock_set(fd, SOL_SOCKET, SO_SNDBUF, bytes);

@@ -20,7 +20,8 @@
 #define LEAD_MAX_NS  (80 * NSEC_PER_USEC)
 #define NAP_NS       (50 * NSEC_PER_USEC)
 #define TOO_BIG_MAX  4
-#define REFUSALS     3 /* ECONNREFUSED, over at least a second (security 4) */
+#define REFUSALS     3                  /* ECONNREFUSED, over at least a second (security 4) */
+#define REFUSALS_NS  (5 * NSEC_PER_SEC) /* an older one says nothing */
 
 /* ---- preparation ---------------------------------------------------------------- */
 
@@ -36,14 +37,14 @@ size_t net_udp_tx_size(const struct net_flow *f)
 	return (size_t)batch_of(&f->spec) * f->spec.len;
 }
 
-/* As few as give the timer time between two slots. */
+/* As few as give the timer time between two slots, and at most one call's. */
 static uint32_t burst_of(const struct flow_spec *s)
 {
 	uint64_t n = SLOT_MIN_NS * s->rate_bps / (s->len * 8ULL * NSEC_PER_SEC) + 1;
 
 	if (s->burst)
 		return s->burst;
-	return n < NET_UDP_BATCH_MAX ? (uint32_t)n : NET_UDP_BATCH_MAX;
+	return n < batch_of(s) ? (uint32_t)n : batch_of(s);
 }
 
 /* Segments must fit the path; the kernel refuses to cut fragments from them. */
@@ -89,7 +90,7 @@ void net_udp_tx_begin(struct net_flow *f, int64_t now_ns)
 
 	if (!f->sender)
 		return;
-	u->last_ns = now_ns;
+	u->began_ns = u->last_ns = now_ns;
 	u->burst_left = u->burst;
 	u->slot.start_ns = now_ns + u->gap_ns / 2; /* a rate from the first moment on */
 	f->due_ns = f->paced ? slot_due_ns(&u->slot) : now_ns;
@@ -187,16 +188,43 @@ static enum net_step refused(struct net_flow *f, enum net_step step)
 	return step;
 }
 
+/* An ICMP error for an earlier datagram, or this host's own filter. This one did not leave. */
+static enum net_step unreachable(struct net_flow *f, int code)
+{
+	struct net_udp *u = f->udp;
+
+	net_count_add(&u->c.unreachable, 1);
+	atomic_store_explicit(&u->c.unreachable_code, code, memory_order_relaxed);
+	u->burst_left = 0; /* a paced flow's slot is over */
+	return f->paced ? NET_STEP_MORE : NET_STEP_BLOCKED;
+}
+
 static enum net_step gone(struct net_engine *en, struct net_flow *f)
 {
 	struct net_udp *u = f->udp;
 	int64_t now = clk_mono_ns();
 
-	if (u->refusals++ == 0)
+	if (u->refusals == 0 || now - u->refused_ns > REFUSALS_NS) {
+		u->refusals = 0;
 		u->refusal_ns = now;
-	if (u->refusals >= REFUSALS && now - u->refusal_ns >= NSEC_PER_SEC)
+	}
+	u->refused_ns = now;
+	if (++u->refusals >= REFUSALS && now - u->refusal_ns >= NSEC_PER_SEC)
 		return net_flow_end(en, f, NET_FLOW_ERROR, ECONNREFUSED);
-	return refused(f, NET_STEP_MORE);
+	return unreachable(f, ECONNREFUSED);
+}
+
+/* What Linux makes of ICMP's "unreachable" (IPv4 and IPv6), and of a filter of this host. */
+bool net_udp_is_unreachable(int code)
+{
+	static const int codes[] = {ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EHOSTDOWN, ENONET,
+				    ENOPROTOOPT,  EACCES,       EPERM,       EPROTO};
+
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+		if (codes[i] == code)
+			return true;
+	}
+	return false;
 }
 
 /* The path or the device cannot do it after all: one by one. */
@@ -224,7 +252,9 @@ static enum net_step failed(struct net_engine *en, struct net_flow *f, int code)
 		return NET_STEP_MORE;
 	if (code == ECONNREFUSED)
 		return gone(en, f);
-	if (code == ENOBUFS || code == EHOSTUNREACH || code == ENETUNREACH) {
+	if (net_udp_is_unreachable(code))
+		return unreachable(f, code);
+	if (code == ENOBUFS) {
 		u->burst_left = 0; /* a paced flow's slot is over */
 		return refused(f, f->paced ? NET_STEP_MORE : NET_STEP_BLOCKED);
 	}
@@ -263,12 +293,14 @@ static void note_gap(struct net_flow *f, uint32_t n, int64_t now_ns)
 	u->last_ns = now_ns;
 }
 
-static void sent(struct net_engine *en, struct net_flow *f, uint32_t n)
+static void sent(struct net_engine *en, struct net_flow *f, uint32_t n, int64_t began_ns)
 {
 	struct net_udp *u = f->udp;
 	uint64_t bytes = (uint64_t)n * u->len;
+	int64_t now = clk_mono_ns();
 
-	note_gap(f, n, clk_mono_ns());
+	u->call_ns += (now - began_ns > u->call_ns ? 1 : -1) * (u->gap_ns / 64);
+	note_gap(f, n, now);
 	u->sent += n;
 	u->too_big = 0;
 	f->pending -= n;
@@ -285,6 +317,7 @@ enum net_step net_udp_send(struct net_engine *en, struct net_flow *f)
 {
 	struct net_udp *u = f->udp;
 	uint32_t want = f->paced && u->burst_left < u->batch ? u->burst_left : u->batch;
+	int64_t began;
 	int n;
 
 	if (f->pending == 0) {
@@ -293,11 +326,14 @@ enum net_step net_udp_send(struct net_engine *en, struct net_flow *f)
 			return net_flow_end(en, f, NET_FLOW_OPEN, 0);
 	}
 	want = f->pending < want ? (uint32_t)f->pending : want;
-	stamp(f, want, clk_mono_ns());
+	began = clk_mono_ns();
+	if (u->burst_left == u->burst)
+		u->began_ns = began;
+	stamp(f, want, began);
 	n = send_call(f, want);
 	if (n < 0)
 		return failed(en, f, errno);
-	sent(en, f, (uint32_t)n);
+	sent(en, f, (uint32_t)n, began);
 	return NET_STEP_MORE;
 }
 
@@ -314,13 +350,25 @@ void net_udp_intend(struct net_flow *f, int64_t now_ns)
 	atomic_store_explicit(&u->c.skipped, u->slot.skipped * u->burst, memory_order_relaxed);
 }
 
+/*
+ * What leaves, leaves at a call's end: one that was held up must not have the next at its heels, so
+ * slots are counted from there. But calls that always take most of a slot must not add up.
+ */
+static int64_t slot_taken_ns(const struct net_udp *u)
+{
+	int64_t part = u->gap_ns / 16, credit = u->call_ns - 10 * part;
+
+	credit = credit < part ? part : credit > 6 * part ? 6 * part : credit;
+	return u->last_ns - credit > u->began_ns ? u->last_ns - credit : u->began_ns;
+}
+
 bool net_udp_pace(struct net_flow *f, int64_t now_ns)
 {
 	struct net_udp *u = f->udp;
 
 	if (u->burst_left)
 		return false;
-	slot_take(&u->slot, u->last_ns > now_ns ? u->last_ns : now_ns);
+	slot_take(&u->slot, slot_taken_ns(u));
 	net_udp_intend(f, now_ns);
 	f->due_ns = slot_due_ns(&u->slot);
 	u->burst_left = u->burst;
@@ -363,15 +411,15 @@ static void spin_until(const struct net_engine *en, int64_t ns)
 static void await_asleep(const struct net_engine *en, struct net_flow *f)
 {
 	struct net_udp *u = f->udp;
-	int64_t wake = f->due_ns - u->lead_ns, soonest = u->last_ns + u->gap_ns * 5 / 16;
+	int64_t wake = f->due_ns - u->lead_ns, first = u->slot.last_ns + u->gap_ns * 5 / 16;
 
 	if (slot_lag_ns(&u->slot) <= 0) {
 		learn_lead(u, clk_mono_ns() < wake ? sleep_until(en, wake) - f->due_ns : 0);
 		spin_until(en, f->due_ns);
-	} else if (f->due_ns <= soonest) {
-		spin_until(en, soonest);
+	} else if (f->due_ns <= first) {
+		spin_until(en, first);
 	} else {
-		sleep_until(en, wake > soonest ? wake : soonest);
+		sleep_until(en, wake > first ? wake : first);
 	}
 }
 

@@ -345,9 +345,9 @@ static int over_limits(const struct flow_plan *p, const struct proto_limits *lim
 		err_set(e, WEIR_LIMIT, EOPNOTSUPP, "UDP is not served here");
 		return IPERF3_E_PROTOCOL;
 	}
-	if (lim->udp_down_bps && f->transport == NET_UDP && down &&
-	    f->rate_bps > lim->udp_down_bps / down) {
-		err_set(e, WEIR_LIMIT, EDQUOT, "%llu bit/s a stream, at most %llu bit/s in all",
+	if (proto_udp_down_share(p, lim) && f->rate_bps > proto_udp_down_share(p, lim)) {
+		err_set(e, WEIR_LIMIT, EDQUOT,
+			"%llu bit/s a stream, at most %llu bit/s in all, headers included",
 			(unsigned long long)f->rate_bps, (unsigned long long)lim->udp_down_bps);
 		return IPERF3_E_RATE;
 	}
@@ -366,12 +366,11 @@ static int over_limits(const struct flow_plan *p, const struct proto_limits *lim
 /* A sender here without a rate of its own keeps to the server's. */
 static void pace_down(struct flow_plan *p, const struct proto_limits *lim)
 {
-	size_t down = flow_plan_count(p, NET_DOWN);
 	uint64_t share = lim->rate_bps ? lim->rate_bps / p->n : 0;
+	uint64_t udp = proto_udp_down_share(p, lim);
 
-	if (proto_has_udp(p) && lim->udp_down_bps && down &&
-	    (!share || lim->udp_down_bps / down < share))
-		share = lim->udp_down_bps / down;
+	if (udp && (!share || udp < share))
+		share = udp;
 	for (size_t i = 0; share && i < p->n; i++)
 		if (p->flows[i].dir == NET_DOWN && !p->flows[i].rate_bps)
 			p->flows[i].rate_bps = share;

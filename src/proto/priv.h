@@ -85,6 +85,8 @@ void proto_say_bytes(int fd, const void *p, size_t n);
 /* ---- UDP flows (udp.c) --------------------------------------------------------------- */
 
 bool proto_has_udp(const struct flow_plan *p);
+/* Of limits.udp_down_bps, what is left to the payload of each of the UDP flows down; 0 = any. */
+uint64_t proto_udp_down_share(const struct flow_plan *p, const struct proto_limits *lim);
 /* UDP flows without a length get that of the control connection's segments. */
 void proto_udp_lengths(const struct proto_session *s, struct flow_plan *p);
 /* Client: flow i's socket, its hello answered. token NULL: iperf3's hello. */

@@ -74,9 +74,10 @@ struct proto_limits {          /* of a server; 0 = none */
 	int64_t duration_ns;   /* omit + duration; also forbids endless tests */
 	uint64_t rate_bps;     /* per test */
 	uint64_t window_total; /* sum of windows over flows */
-	uint64_t udp_down_bps; /* UDP towards the client, per test */
-	bool no_udp;           /* there is no UDP socket to serve it */
-	bool no_high_dscp;     /* CS6 and CS7 refused (--public) */
+	uint64_t
+		udp_down_bps; /* UDP towards the client, per test, with the headers of IP and UDP */
+	bool no_udp;          /* there is no UDP socket to serve it */
+	bool no_high_dscp;    /* CS6 and CS7 refused (--public) */
 };
 
 /*

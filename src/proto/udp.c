@@ -13,6 +13,8 @@
 #include "proto/priv.h"
 
 #define CONTROL_FRESH_MS 3000 /* silence of a peer that is probed every second */
+#define HEADERS          48   /* of IPv6 and UDP */
+#define FRAGMENT_LEAST   1232 /* payload of the smallest MTU of IPv6 */
 #define HELLO_AGAIN_NS   (250 * NSEC_PER_MSEC)
 
 /* "9876" and 123456789 as little- and as big-endian hosts send them; up to 3.11 the number. */
@@ -71,9 +73,50 @@ bool proto_has_udp(const struct flow_plan *p)
 	return false;
 }
 
-/* As iperf3: what fits into one segment of the control connection. */
+/* Small datagrams are mostly headers; large ones are cut, and each piece has one. */
+static uint64_t with_headers(uint32_t len)
+{
+	return len + HEADERS * (1ULL + len / FRAGMENT_LEAST);
+}
+
+uint64_t proto_udp_down_share(const struct flow_plan *p, const struct proto_limits *lim)
+{
+	uint64_t down = flow_plan_count(p, NET_DOWN), least = UINT64_MAX;
+
+	if (!lim->udp_down_bps || !down || !proto_has_udp(p))
+		return 0;
+	for (size_t i = 0; i < p->n; i++) {
+		uint32_t len = p->flows[i].len ? p->flows[i].len : NET_UDP_LEN_MIN;
+		uint64_t share = lim->udp_down_bps / down * len / with_headers(len);
+
+		if (p->flows[i].dir == NET_DOWN && share < least)
+			least = share;
+	}
+	return least ? least : 1;
+}
+
+/* What a datagram to the peer may have on the path as the kernel knows it: 0 = unknown. */
+static uint32_t path_payload(const struct proto_session *s)
+{
+	struct net_addr peer = {.len = sizeof(peer.ss)};
+	uint32_t payload;
+	int fd;
+
+	if (getpeername(s->ctl_fd, &peer.sa, &peer.len) < 0)
+		return 0;
+	fd = net_connect_udp(&peer, s->sock, NULL, NULL);
+	if (fd < 0)
+		return 0;
+	payload = net_udp_path_payload(fd);
+	close(fd);
+	return payload;
+}
+
+/* As iperf3: what fits into one segment of the control connection; but no more than the path of a
+ * datagram takes, which may be another. */
 void proto_udp_lengths(const struct proto_session *s, struct flow_plan *p)
 {
+	uint32_t most = path_payload(s);
 	int mss = 0;
 	socklen_t n = sizeof(mss);
 
@@ -81,6 +124,8 @@ void proto_udp_lengths(const struct proto_session *s, struct flow_plan *p)
 		mss = NET_UDP_LEN;
 	if (mss > NET_UDP_LEN_MAX)
 		mss = NET_UDP_LEN_MAX;
+	if (most >= NET_UDP_LEN_MIN && (uint32_t)mss > most)
+		mss = (int)most;
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->flows[i].transport == NET_UDP && !p->flows[i].len)
 			p->flows[i].len = (uint32_t)mss;

@@ -113,7 +113,9 @@ struct weir_ok weir_agree(const struct flow_plan *p, const struct proto_limits *
 	if (!proto_has_udp(p))
 		return ok;
 	weir_token_new(ok.udp_token);
-	if (lim->udp_down_bps && ok.down)
-		ok.udp_down_bps = lim->udp_down_bps / ok.down;
+	ok.udp_down_bps = proto_udp_down_share(p, lim);
+	if (ok.down < flow_plan_count(p, NET_DOWN)) /* fewer share it */
+		ok.udp_down_bps =
+			ok.down ? ok.udp_down_bps * flow_plan_count(p, NET_DOWN) / ok.down : 0;
 	return ok;
 }

@@ -68,9 +68,9 @@ int weir_accept(struct proto_session *s, const struct proto_limits *lim, struct 
 	if (ret == 0)
 		ret = weir_check_limits(s->plan, lim, &mine);
 	if (ret == 0) {
+		proto_udp_lengths(s, s->plan);
 		weir_state_of(s)->ok = weir_agree(s->plan, lim);
 		ret = weir_apply_ok(s, &weir_state_of(s)->ok, &mine);
-		proto_udp_lengths(s, s->plan);
 	}
 	if (ret < 0)
 		weir_put_error(s, ret, &mine);

@@ -271,7 +271,9 @@ PY
 # relay ARG…: the scripted path on 127.0.0.1:5301.
 relay()
 {
+	rm -f relay.out
 	spawn relay python3 "$RELAY" 5301 "$WEIR_LAB_PEER" "$@"
+	relay=$pid
 	until_true 5 grep -q ready relay.out
 }
 
@@ -327,13 +329,20 @@ searches()
 {
 	server
 	relay police=800000
-	"$WEIR" udp 127.0.0.1 -p 5301 -J --no-store --find-rate --trial-time 0.3 --loss 1% -l 1000 >run.json
+	through_relay --find-rate -b 2M --trial-time 0.3 --loss 1% -l 1000
 	holds 'kind' '.kind == "find-rate"'
 	holds 'found' 'total("up"; "receiver"; "rate.found") | . > 3e5 and . < 1.2e6'
 	holds 'what gave out' '.limited_code == "udp-path"'
 	holds 'the curve' '[.parts[] | select(.kind == "trial")] | length > 5'
 	holds 'steps' '[.summaries[] | select(.metric == "rate.offered") | .dims.step] | unique | length > 5'
-	"$WEIR" udp "$WEIR_LAB_PEER" -J --no-store --find-rate -b 200k --trial-time 0.3 -l 1000 >run.json
+	kill "$relay"
+	ended 8 "$relay"
+	relay queue=4000000
+	through_relay --find-rate -b 16M --trial-time 0.1 -l 1000
+	holds 'nothing was lost' '[.summaries[] | select(.metric == "udp.lost") | .value] | add == 0'
+	holds 'nothing above the link passes, though' 'total("up"; "receiver"; "rate.found") < 6e6'
+	holds 'and it is not the path that lost' '.limited_code | IN("udp-queue", "udp-sender")'
+	"$WEIR" udp "$WEIR_LAB_PEER" -J --no-store --find-rate -b 200k --trial-time 0.2 -l 1000 >run.json
 	holds 'the highest that was tried' '.summaries[] | select(.metric == "rate.found") |
 		.value > 1e5 and .value <= 2e5 and .bound == "ge"'
 	stop_server
@@ -342,6 +351,85 @@ searches()
 	need python3
 	export RELAY=$BATS_TEST_DIRNAME/udp_relay.py
 	lab --no-serve searches
+}
+
+# A client behind a router, this host, whose other link is the server's.
+in_client()
+{
+	nsenter -t "$client" -n -- "$@"
+}
+is_apart()
+{
+	[ "$(readlink "/proc/$client/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+}
+behind_a_router()
+{
+	spawn client unshare --net sleep 60
+	client=$pid
+	until_true 5 is_apart
+	ip link add c0 type veth peer name c1 netns "$client"
+	ip addr add 198.18.9.1/30 dev c0
+	ip link set c0 up
+	in_client ip link set lo up
+	in_client ip addr add 198.18.9.2/30 dev c1
+	in_client ip link set c1 up
+	in_client ip route add default via 198.18.9.1
+	echo 1 >/proc/sys/net/ipv4/ip_forward
+	far ip route add 198.18.9.0/30 via 198.18.0.1
+	ip link set "$(ip -o route get "$WEIR_LAB_PEER" | grep -oP 'dev \K\S+')" mtu 1400
+}
+from_client()
+{
+	in_client "$WEIR" udp "$WEIR_LAB_PEER" -J --no-store -b 4M "$@" >run.json
+}
+
+small_link()
+{
+	behind_a_router
+	server
+	from_client -t 0.5 -l 1448 # a router says so; each then leaves in two
+	holds 'the run goes on' '.outcome == "complete" and total("up"; "receiver"; "udp.datagrams") > 50'
+	holds 'what the path takes' 'total("up"; "sender"; "udp.path_payload") == 1372'
+	holds 'the sender says so' '[.events[] | select(.code == "fragmented") | .text] | any(test("the path takes 1372"))'
+	holds 'the receiver says so' '[.events[] | select(.code == "fragmented") | .text] | any(test("came in fragments"))'
+	from_client -t 0.3 # the kernel knows by now
+	holds 'the default fits' 'total("up"; "sender"; "udp.size") <= 1372 and (codes | index("fragmented") == null)'
+	in_client ip route flush cache
+	in_client sh -c 'echo 1 >/proc/sys/net/ipv4/ip_no_pmtu_disc'
+	from_client -t 0.3 -l 1448 # nobody says so to the sender: the router cuts them
+	holds 'what a router cut is seen' 'total("up"; "receiver"; "udp.fragmented") > 20'
+	in_client sh -c 'echo 0 >/proc/sys/net/ipv4/ip_no_pmtu_disc'
+	# A router that begins to refuse them.
+	local said passed run
+	passed=$(passed_by)
+	said=$(says_unreachable)
+	spawn run nsenter -t "$client" -n -- "$WEIR" udp "$WEIR_LAB_PEER" -J --no-store -b 4M -t 30 -l 1000
+	run=$pid
+	until_true 8 more_than $((passed + 100)) passed_by
+	ip rule add ipproto udp dport 5201 prohibit
+	until_true 8 more_than "$said" says_unreachable
+	passed=$(passed_by)
+	until_true 8 more_than $((passed + 100)) passed_by
+	kill "$run"
+	ended 8 "$run"
+	holds 'refused on the way' 'total("up"; "sender"; "udp.unreachable") > 0' run.out
+	holds 'is not a full queue' '(codes | index("unreachable") != null) and (codes | index("send-refused") == null)' run.out
+	stop_server
+}
+passed_by() # datagrams of the client so far
+{
+	sed -n 's/^ *c0: *//p' /proc/net/dev | awk '{print $2}'
+}
+says_unreachable()
+{
+	awk '/^Icmp:/ { if (n) print $n; for (i = 2; i <= NF; i++) if ($i == "OutDestUnreachs") n = i }' /proc/net/snmp
+}
+more_than()
+{
+	(($("$2") > $1))
+}
+@test "behind a router whose next link takes less, or that refuses them" {
+	lab --no-serve small_link
 }
 
 own_queue()
@@ -365,7 +453,9 @@ words()
 	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.5 -l 100 >text
 	head -n 3 text | tr '\n' ' ' >first
 	has first 'offered load 1 Mbit/s (default); capacity not measured: use -b or --find-rate'
-	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.5 -b 5M >text
+	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.1 -q >text
+	has text 'capacity was not measured'
+	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.3 -b 5M >text
 	head -n 3 text | tr '\n' ' ' >first
 	! grep -q 'default' first
 	stop_server

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A path that does exactly what it is told: relays a control connection and UDP flows from PORT to
 # TO:5201, and loses, doubles and delays datagrams by their place in the flow towards the server.
-#   udp_relay.py PORT TO [drop=N,N-M,…] [dup=N,…] [delay=N:K,…] [police=BITS_PER_SECOND]
-# delay=N:K lets K later datagrams pass datagram N. Hellos are not counted.
+#   udp_relay.py PORT TO [drop=N,N-M,…] [dup=N,…] [delay=N:K,…] [police=BITS_PER_SECOND] [queue=BITS_PER_SECOND]
+# delay=N:K lets K later datagrams pass datagram N. Hellos are not counted. queue= is a link of that rate
+# behind a queue that nothing is too long for.
 import select
 import socket
 import sys
@@ -24,6 +25,7 @@ def places(text):
 drop, dup = places(words.get("drop", "")), places(words.get("dup", ""))
 delay = {int(n): int(k) for n, k in (p.split(":") for p in words.get("delay", "").split(",") if p)}
 police = float(words.get("police", "0"))
+link = float(words.get("queue", "0"))
 
 
 class Flow:
@@ -35,6 +37,15 @@ class Flow:
         self.n = 0
         self.held = []  # [datagrams that have yet to pass, data]
         self.tokens, self.last = police * 0.05, time.monotonic()
+        self.queue, self.free = [], 0  # [when it is through, data]
+
+    def enqueue(self, data):
+        self.free = max(self.free, time.monotonic()) + len(data) * 8 / link
+        self.queue.append((self.free, data))
+
+    def dequeue(self):
+        while self.queue and self.queue[0][0] <= time.monotonic():
+            self.out.send(self.queue.pop(0)[1])
 
     def admits(self, size):
         now = time.monotonic()
@@ -51,6 +62,9 @@ class Flow:
             return
         self.n += 1
         if self.n in drop or (police and not self.admits(len(data))):
+            return
+        if link:
+            self.enqueue(data)
             return
         if self.n in delay:
             self.held.append([delay[self.n], data])
@@ -72,7 +86,12 @@ pairs, flows = {}, {}
 print("ready", flush=True)
 while True:
     backs = {f.out: f for f in flows.values()}
-    for s in select.select([listener, udp, *pairs, *backs], [], [])[0]:
+    busy = [f for f in flows.values() if f.queue]
+    soon = max(0, min((f.queue[0][0] for f in busy), default=0) - time.monotonic()) if busy else None
+    ready = select.select([listener, udp, *pairs, *backs], [], [], soon)[0]
+    for f in busy:
+        f.dequeue()
+    for s in ready:
         if s is listener:
             a = listener.accept()[0]
             b = socket.create_connection((to, 5201))

@@ -250,6 +250,38 @@ static void each_rule_speaks(void **state)
 	}
 }
 
+static void say(struct model_run *r, const char *metric, int dir, int view, double v)
+{
+	struct model_summary s = {.metric = model_metric(metric), .value = v};
+
+	assert_non_null(s.metric);
+	s.dims = model_dims_with(s.dims, DIM_DIR, dir);
+	s.dims = model_dims_with(s.dims, DIM_VIEW, view);
+	assert_true(model_add_summary(r, &s) >= 0);
+}
+
+/* Up the sender gave out, because a flow of its died; down the path lost. */
+static void each_direction_has_its_own_reason(void **state)
+{
+	struct model_run *r = make(NULL, 0, NULL);
+
+	(void)state;
+	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++)
+		say(r, "bytes", dir, MODEL_SENDER, 1e6);
+	say(r, "throughput.sent", MODEL_UP, MODEL_SENDER, 50e6);
+	say(r, "load.intended", MODEL_UP, MODEL_SENDER, 100e6);
+	say(r, "udp.lost", MODEL_DOWN, MODEL_RECEIVER, 1000);
+	say(r, "udp.loss", MODEL_DOWN, MODEL_RECEIVER, 0.1);
+	say(r, "udp.socket_drops", MODEL_DOWN, MODEL_RECEIVER, 0);
+	assert_true(model_add_event(r, 0, WARN_SEND_FAILED, NULL, MODEL_NO_TIME, "flow 0") >= 0);
+	host_judge(r);
+	assert_string_equal(r->limited_code, "udp-path");
+	assert_non_null(strstr(r->limited, "up: the sender: 50 % of the intended 100 Mbit/s left "
+					   "it; a flow could not send to its end"));
+	assert_non_null(strstr(r->limited, "down: the path"));
+	model_run_free(r);
+}
+
 static void each_rule_is_silent(void **state)
 {
 	(void)state;
@@ -357,6 +389,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_speaks),
+		cmocka_unit_test(each_direction_has_its_own_reason),
 		cmocka_unit_test(each_rule_is_silent),
 		cmocka_unit_test(nothing_known_nothing_claimed),
 		cmocka_unit_test(explained),

@@ -8,6 +8,7 @@
 
 #include <endian.h>
 
+#include "net/priv.h"
 #include "net_udp.h"
 
 static const struct flow_spec plain = {.transport = NET_UDP};
@@ -217,6 +218,38 @@ static void a_rate_that_cannot_be_kept(void **state)
 	upair_free(&p);
 }
 
+/* A sender in thought: slots of 10 us, and a stall of a hundred slots on the way. */
+static void send_in_thought(int64_t call_ns)
+{
+	enum { GAP = 10000, STALL = 100 * GAP, SLOTS = 5000 };
+	struct net_udp u = {.len = 1250, .burst = 1, .gap_ns = GAP, .call_ns = call_ns};
+	struct net_flow f = {.udp = &u, .sender = true, .paced = true};
+	int64_t end = 0, before;
+
+	slot_init(&u.slot, 0, 10000, NSEC_PER_SEC, 100 * NSEC_PER_MSEC);
+	for (int i = 0; i < SLOTS; i++) {
+		before = end;
+		u.began_ns = f.due_ns > end ? f.due_ns : end;
+		end = u.began_ns + call_ns + (i == 100 ? STALL : 0);
+		assert_true(i == 0 || end - before >= GAP / 4); /* never a burst */
+		u.last_ns = end;
+		u.burst_left = 0;
+		assert_true(net_udp_pace(&f, end));
+	}
+	assert_in_range(end, (SLOTS - 1) * GAP,
+			(SLOTS + 17) * GAP); /* as far behind as it may stay */
+	assert_int_equal(u.slot.skipped, 0);
+}
+
+static void long_calls_cost_no_rate(void **state)
+{
+	(void)state;
+	send_in_thought(100);
+	send_in_thought(3000);
+	send_in_thought(7000);
+	send_in_thought(9500);
+}
+
 static void many_flows(void **state)
 {
 	struct net_engine_cfg cfg = {.workers = 2};
@@ -338,6 +371,7 @@ static void hellos_and_scraps_are_no_data(void **state)
 		assert_int_equal(u.lost, 0);
 		assert_int_equal(u.foreign, 1);
 		assert_int_equal(u.hellos, 2);
+		assert_int_equal(u.gro, !trunc && net_udp_has_gro()); /* it would copy all */
 		assert_int_equal(u.hello_len, 20);
 		assert_memory_equal(u.hello, native, 20);
 	}
@@ -496,7 +530,9 @@ static void a_peer_that_is_gone_ends_the_sending(void **state)
 	t = upair_sample(en, 0);
 	assert_int_equal(t.state, NET_FLOW_ERROR);
 	assert_int_equal(t.error, ECONNREFUSED);
-	assert_true(t.udp.refused >= 2);
+	assert_true(t.udp.unreachable >= 2);
+	assert_int_equal(t.udp.unreachable_code, ECONNREFUSED);
+	assert_int_equal(t.udp.refused, 0);
 	net_engine_free(en);
 }
 
@@ -533,6 +569,7 @@ int main(void)
 		cmocka_unit_test(unlimited_adds_up),
 		cmocka_unit_test(paces_and_says_how_well),
 		cmocka_unit_test(a_rate_that_cannot_be_kept),
+		cmocka_unit_test(long_calls_cost_no_rate),
 		cmocka_unit_test(many_flows),
 		cmocka_unit_test(a_duplicate_hides_no_loss),
 		cmocka_unit_test(hellos_and_scraps_are_no_data),

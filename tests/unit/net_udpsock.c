@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 
+#include "net/priv.h"
 #include "net_udp.h"
 
 static uint16_t port_of(int fd)
@@ -274,6 +275,56 @@ static void options_are_set_and_told(void **state)
 	close(listener);
 }
 
+/* What a receiver cannot hold while it has no processor is lost: by itself the most there is. */
+static void a_receiver_has_the_largest_buffer_it_may(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP}, most = {.window = 32 << 20};
+	struct net_sock_opts o = {.bind_host = "127.0.0.1"};
+	int listener = net_listen_udp(&o, 0, NULL);
+	int fds[] = {client_to("127.0.0.1", port_of(listener), &spec),
+		     client_to("127.0.0.1", port_of(listener), &most)};
+	struct net_applied mine, plain;
+
+	(void)state;
+	net_udp_applied(fds[0], &spec, &mine);
+	net_udp_applied(fds[1], &most, &plain); /* as much as anybody may have */
+	assert_true(mine.rcvbuf >= plain.rcvbuf);
+	if (!setsockopt(fds[1], SOL_SOCKET, SO_RCVBUFFORCE, &most.window, sizeof(int)))
+		assert_int_equal(mine.rcvbuf, 32 << 20);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		close(fds[i]);
+	close(listener);
+}
+
+static void gathers_no_more_than_the_buffer_holds(void **state)
+{
+	static const struct {
+		uint64_t rcvbuf, cost;
+		int64_t since_ns, ns;
+		bool kernel_time;
+	} rows[] = {
+		{8 << 20, 100000, 200000, 0, false},    /* they come seldom */
+		{8 << 20, 0, 10000, 0, false},          /* nothing came */
+		{8 << 20, 50000, 50000, 100000, false}, /* 1 GB/s: an eighth lasts a ms */
+		{8 << 20, 400000, 50000, 81072, false}, /* 131 us less the timer's slack */
+		{416 << 10, 50000, 50000, 0, false},    /* 53 us, too little to sleep at all */
+		{416 << 10, 20000, 50000, 83120, false},
+		{8 << 20, 3664, 579000, 1000000, true}, /* 20 Mbit/s */
+		{8 << 20, 3664, 579000, 0, false},
+		{8 << 20, 3664, 2000000, 0, true},
+		{416 << 10, 366400, 1200000, 124393, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct net_udp u = {.rcvbuf = rows[i].rcvbuf,
+				    .gathered_cost = rows[i].cost,
+				    .kernel_time = rows[i].kernel_time};
+
+		assert_int_equal(net_udp_gather_ns(&u, rows[i].since_ns), rows[i].ns);
+	}
+}
+
 static void says_what_is_wrong(void **state)
 {
 	struct net_sock_opts o = {.bind_host = "198.18.77.77"}, dev = {.bind_dev = "nonesuch0"};
@@ -299,6 +350,8 @@ int main(void)
 		cmocka_unit_test(answers_come_from_where_the_hello_went),
 		cmocka_unit_test(an_earlier_flow_is_not_the_listener),
 		cmocka_unit_test(options_are_set_and_told),
+		cmocka_unit_test(a_receiver_has_the_largest_buffer_it_may),
+		cmocka_unit_test(gathers_no_more_than_the_buffer_holds),
 		cmocka_unit_test(says_what_is_wrong),
 	};
 

@@ -191,7 +191,8 @@ static void towards_a_client_there_is_a_limit(void **state)
 	duo_run(&d);
 	assert_int_equal(d.client_ret, 0);
 	for (size_t i = 0; i < d.plan.n; i++)
-		assert_int_equal(d.server.plan->flows[i].rate_bps, 25000000);
+		assert_int_equal(d.server.plan->flows[i].rate_bps,
+				 25000000ULL * d.plan.flows[i].len / (d.plan.flows[i].len + 48));
 	duo_fini(&d);
 	duo_init(&d, "iperf3", 0, 4);
 	make_udp(&d);
@@ -205,9 +206,33 @@ static void towards_a_client_there_is_a_limit(void **state)
 	d.limits.udp_down_bps = 2000000;
 	duo_run(&d);
 	assert_int_equal(d.client_ret, 0);
-	assert_int_equal(d.plan.flows[3].rate_bps, 500000);
-	assert_non_null(strstr(d.client.lowered, "500000 bit/s a flow"));
+	assert_int_equal(d.plan.flows[3].rate_bps,
+			 500000ULL * d.plan.flows[3].len / (d.plan.flows[3].len + 48));
+	assert_non_null(strstr(d.client.lowered, "bit/s a flow"));
 	duo_fini(&d);
+}
+
+/* 16 bytes of payload are 64 with IPv6's headers. */
+static void the_limit_counts_headers(void **state)
+{
+	static const struct {
+		uint32_t len;
+		uint64_t share;
+	} rows[] = {{16, 25000000}, {1200, 96153846}, {65507, 96193776}};
+	struct proto_limits lim = {.udp_down_bps = 100000000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct flow_spec spec = {.transport = NET_UDP, .len = rows[i].len};
+		struct flow_plan p;
+
+		assert_int_equal(flow_plan_init(&p, &spec, 1, 1), 0);
+		assert_int_equal(proto_udp_down_share(&p, &lim), rows[i].share);
+		flow_plan_fini(&p);
+		assert_int_equal(flow_plan_init(&p, &spec, 1, 0), 0);
+		assert_int_equal(proto_udp_down_share(&p, &lim), 0);
+		flow_plan_fini(&p);
+	}
 }
 
 static void cut_iperf3(void **state)
@@ -406,6 +431,7 @@ int main(void)
 		cmocka_unit_test(a_lost_answer_is_asked_for_again),
 		cmocka_unit_test(without_udp_it_is_refused),
 		cmocka_unit_test(towards_a_client_there_is_a_limit),
+		cmocka_unit_test(the_limit_counts_headers),
 		cmocka_unit_test(cut_iperf3),
 		cmocka_unit_test(cut_weir),
 		cmocka_unit_test(a_closed_port),
