@@ -208,19 +208,25 @@ int net_pair_udp(const struct net_addr *local, const struct net_addr *peer,
 
 /* ---- options -------------------------------------------------------------------- */
 
-/* Without a wish as much as the kernel allows: a short queue is the receiver's loss. Whoever may
- * not go beyond net.core.rmem_max gets that. */
+/* Who may go beyond net.core.rmem_max and wmem_max does; everybody else gets that much. */
+static int buffer(int fd, int forced, int name, int bytes)
+{
+	return net_sock_set(fd, SOL_SOCKET, forced, bytes) == 0
+		       ? 0
+		       : net_sock_set(fd, SOL_SOCKET, name, bytes);
+}
+
+/* Without a wish the receiver's is large: a short queue is its loss. */
 static int apply_buffers(int fd, uint64_t window)
 {
 	int bytes = window > INT32_MAX / 2 ? INT32_MAX / 2 : (int)window, rc;
 
 	if (!window) {
-		if (net_sock_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF_WISH))
-			net_sock_set(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF_WISH);
+		buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, RCVBUF_WISH);
 		return 0;
 	}
-	rc = net_sock_set(fd, SOL_SOCKET, SO_SNDBUF, bytes);
-	return rc ? rc : net_sock_set(fd, SOL_SOCKET, SO_RCVBUF, bytes);
+	rc = buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, bytes);
+	return rc ? rc : buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, bytes);
 }
 
 static int forbid_fragments(int fd)

@@ -524,3 +524,27 @@ child_may_nothing()
 		return 1
 	}
 }
+
+@test "the procd script starts weir serve, with its file of options when there is one" {
+	local say='USE_PROCD=; n=0
+		procd_open_instance() { n=$((n + 1)); }
+		procd_set_param() { [ "$1" != command ] || { shift; line=$*; }; }
+		procd_append_param() { shift; line="$line $*"; }
+		procd_close_instance() { echo "$n $USE_PROCD $line"; }
+		. "$1"; CONFIG=$2; start_service'
+	run sh -c "$say" sh "$CONTRIB/openwrt/weir.init" "$BATS_TEST_TMPDIR/nothing"
+	is 'without' "$output" '1 1 /usr/bin/weir serve'
+	run sh -c "$say" sh "$CONTRIB/openwrt/weir.init" /dev/stdin </dev/null
+	is 'a device is no file of options' "$output" '1 1 /usr/bin/weir serve'
+	: >"$BATS_TEST_TMPDIR/serve.conf"
+	run sh -c "$say" sh "$CONTRIB/openwrt/weir.init" "$BATS_TEST_TMPDIR/serve.conf"
+	is 'with' "$output" "1 1 /usr/bin/weir serve --config $BATS_TEST_TMPDIR/serve.conf"
+}
+
+@test "sysusers takes the file that names the server's user" {
+	need systemd-sysusers
+	mkdir -p "$BATS_TEST_TMPDIR/root/etc"
+	run systemd-sysusers --root="$BATS_TEST_TMPDIR/root" "$(realpath "$CONTRIB/sysusers.d/weir.conf")"
+	is 'exit status' "$status" 0
+	grep -q '^weir:.*:/nonexistent:/usr/sbin/nologin$' "$BATS_TEST_TMPDIR/root/etc/passwd"
+}

@@ -275,24 +275,34 @@ static void options_are_set_and_told(void **state)
 	close(listener);
 }
 
-/* What a receiver cannot hold while it has no processor is lost: by itself the most there is. */
-static void a_receiver_has_the_largest_buffer_it_may(void **state)
+/* What a receiver cannot hold while it has no processor is lost: by itself much, and what -w asks
+ * for, where privileges allow it. */
+static void buffers_are_as_large_as_they_may_be(void **state)
 {
-	struct flow_spec spec = {.transport = NET_UDP}, most = {.window = 32 << 20};
+	struct flow_spec spec = {.transport = NET_UDP}, wish = spec;
 	struct net_sock_opts o = {.bind_host = "127.0.0.1"};
-	int listener = net_listen_udp(&o, 0, NULL);
-	int fds[] = {client_to("127.0.0.1", port_of(listener), &spec),
-		     client_to("127.0.0.1", port_of(listener), &most)};
-	struct net_applied mine, plain;
+	int listener = net_listen_udp(&o, 0, NULL), plain = socket(AF_INET, SOCK_DGRAM, 0), fds[2];
+	int most = 32 << 20, large = 48 << 20;
+	struct net_applied got[2], usual;
 
 	(void)state;
-	net_udp_applied(fds[0], &spec, &mine);
-	net_udp_applied(fds[1], &most, &plain); /* as much as anybody may have */
-	assert_true(mine.rcvbuf >= plain.rcvbuf);
-	if (!setsockopt(fds[1], SOL_SOCKET, SO_RCVBUFFORCE, &most.window, sizeof(int)))
-		assert_int_equal(mine.rcvbuf, 32 << 20);
+	wish.window = (uint64_t)large;
+	fds[0] = client_to("127.0.0.1", port_of(listener), &spec);
+	fds[1] = client_to("127.0.0.1", port_of(listener), &wish);
+	assert_int_equal(setsockopt(plain, SOL_SOCKET, SO_RCVBUF, &most, sizeof(most)), 0);
+	net_udp_applied(plain, &spec, &usual);
+	net_udp_applied(fds[0], &spec, &got[0]);
+	net_udp_applied(fds[1], &wish, &got[1]);
+	assert_true(got[0].rcvbuf >= usual.rcvbuf);
+	if (!setsockopt(plain, SOL_SOCKET, SO_RCVBUFFORCE, &most, sizeof(most))) {
+		assert_int_equal(got[0].rcvbuf, most);
+		assert_int_equal(got[1].rcvbuf, large);
+		assert_int_equal(got[1].sndbuf, large);
+		assert_false(got[1].window_short);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		close(fds[i]);
+	close(plain);
 	close(listener);
 }
 
@@ -350,7 +360,7 @@ int main(void)
 		cmocka_unit_test(answers_come_from_where_the_hello_went),
 		cmocka_unit_test(an_earlier_flow_is_not_the_listener),
 		cmocka_unit_test(options_are_set_and_told),
-		cmocka_unit_test(a_receiver_has_the_largest_buffer_it_may),
+		cmocka_unit_test(buffers_are_as_large_as_they_may_be),
 		cmocka_unit_test(gathers_no_more_than_the_buffer_holds),
 		cmocka_unit_test(says_what_is_wrong),
 	};
