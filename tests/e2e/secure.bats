@@ -543,8 +543,8 @@ child_may_nothing()
 
 @test "sysusers takes the file that names the server's user" {
 	need systemd-sysusers
-	mkdir -p "$BATS_TEST_TMPDIR/root/etc"
-	run systemd-sysusers --root="$BATS_TEST_TMPDIR/root" "$(realpath "$CONTRIB/sysusers.d/weir.conf")"
+	mkdir -p "$BATS_TEST_TMPDIR/tree/etc"
+	run systemd-sysusers --root="$BATS_TEST_TMPDIR/tree" "$(realpath "$CONTRIB/sysusers.d/weir.conf")"
 	is 'exit status' "$status" 0
-	grep -q '^weir:.*:/nonexistent:/usr/sbin/nologin$' "$BATS_TEST_TMPDIR/root/etc/passwd"
+	grep -q '^weir:.*:/nonexistent:/usr/sbin/nologin$' "$BATS_TEST_TMPDIR/tree/etc/passwd"
 }
