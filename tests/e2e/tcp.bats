@@ -540,7 +540,7 @@ limits()
 	-t -1 h|--time|"-1"|500ms
 	-P 0 h|--parallel|0|1 to 2048
 	-P x h|--parallel|"x"|whole number
-	-p 70000 h|--port|70000|1 to 65535
+	-p 70000 h|--port|70000|0 to 65535
 	-b fast h|--bitrate|"fast"|200M
 	-b 10M/0 h|--bitrate|0 blocks|1 to 1000
 	-n 10X h|--bytes|"10X"|64K
