@@ -173,7 +173,7 @@ static int run(void *cfg)
 
 const struct cmd cmd_watch = {
 	.name = "watch",
-	.summary = "what this machine, or one in the middle, is doing: every counter that moves",
+	.summary = "what this machine, or one in the middle, is doing",
 	.usage = "",
 	.opts = watch_opts,
 	.n_opts = ARRAY_LEN(watch_opts),

@@ -371,6 +371,8 @@ static int dial_others(struct proto_session *s, int refused)
 		s->port = p->port;
 		ret = dial_own(s, p, NULL);
 	}
+	if (ret == -ECONNREFUSED)
+		s->port = PROTO_PORT; /* where it may be tried again */
 	return ret;
 }
 
