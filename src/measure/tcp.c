@@ -170,7 +170,7 @@ static int tcp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
 
 const struct measure measure_tcp = {
 	.name = "tcp",
-	.summary = "how fast is this path? TCP goodput, retransmits, RTT, CPU of both ends",
+	.summary = "how fast is this path: goodput, retransmits, RTT and CPU of both",
 	.positional = "HOST",
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),

@@ -512,7 +512,7 @@ static int udp_run(struct measure_ctx *ctx, const void *cfg, struct weir_err *e)
 
 const struct measure measure_udp = {
 	.name = "udp",
-	.summary = "what becomes of datagrams at a rate, and the highest rate without loss",
+	.summary = "what becomes of datagrams at a rate; the highest without loss",
 	.positional = "HOST",
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),

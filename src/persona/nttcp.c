@@ -44,7 +44,7 @@ static const struct opt rows[] = {
 	{.name = "nodelay", .letter = 'D', .type = OPT_FLAG, .help = "TCP_NODELAY at the sender"},
 	{.name = "debug", .letter = 'd', .type = OPT_FLAG, .help = "SO_DEBUG: no effect here"},
 	{.name = "window", .letter = 'w', .type = OPT_INT, .metavar = "KIB", .help = "socket buffers of this end"},
-	{.name = "format", .letter = 'f', .type = OPT_STR, .metavar = "FORMAT", .help = "of the rows: %[width][.precision] and b n l c, rt ct rbr cbr rcr ccr"},
+	{.name = "format", .letter = 'f', .type = OPT_STR, .metavar = "FORMAT", .help = "of the rows: %[width][.precision]TAG; see weir-nttcp(1)"},
 	{.name = "port", .letter = 'p', .type = OPT_INT, .metavar = "N", .help = "control port (5037)"},
 	{.name = "daemon", .letter = 'i', .type = OPT_FLAG, .help = "serve; from inetd by itself"},
 	{.name = "verbose", .letter = 'v', .type = OPT_FLAG, .help = "more words"},
