@@ -204,7 +204,8 @@ int compare_column(struct compare_column *c, const struct compare_side *s, const
 				     .sessions = metric != NULL,
 				     .unit = metric ? UNIT_NONE : s->unit,
 				     .resolution = metric ? 0 : s->step,
-				     .better = MODEL_HIGHER};
+				     .better = !metric && s->unit == UNIT_SECOND ? MODEL_LOWER
+										 : MODEL_HIGHER};
 	if (!have_room(c, s->n))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n; i++) {

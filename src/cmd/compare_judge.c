@@ -86,7 +86,8 @@ static uint64_t found_of(const struct compare_cfg *c, const struct compare_side 
 		found |= MODEL_R(REASON_SAME_RUN);
 	if (strcmp(a->word, b->word) != 0)
 		found |= MODEL_R(REASON_UNITS);
-	if (c->better == BETTER_BY_METRIC && (c->values || col->better == MODEL_NEITHER))
+	if (c->better == BETTER_BY_METRIC && (c->values || col->better == MODEL_NEITHER) &&
+	    col->better != MODEL_LOWER)
 		found |= MODEL_R(REASON_BETTER_ASSUMED);
 	return found;
 }

@@ -212,19 +212,28 @@ static int check_pairs(const struct compare_set *set, struct weir_err *e)
 	return 0;
 }
 
+static int name_side(struct compare_set *set, const char *name, struct weir_err *e)
+{
+	struct compare_side *s = &set->v[set->n];
+
+	s->letter = (char)('A' + (set->n < 26 ? set->n : 25));
+	s->name = strdup(name);
+	if (!s->name)
+		return no_memory(e);
+	set->n++;
+	return 0;
+}
+
+/* A baseline that is also among the sides is not compared with itself. */
 static int name_sides(const struct compare_cfg *c, struct compare_set *set, struct weir_err *e)
 {
-	size_t base = c->baseline ? 1 : 0;
+	int rc = c->baseline ? name_side(set, c->baseline, e) : 0;
 
-	for (size_t i = 0; i < set->n; i++) {
-		struct compare_side *s = &set->v[i];
-
-		s->letter = (char)('A' + (i < 26 ? i : 25));
-		s->name = strdup(i < base ? c->baseline : c->sides.v[i - base]);
-		if (!s->name)
-			return no_memory(e);
+	for (size_t i = 0; i < c->sides.n && rc >= 0; i++) {
+		if (!c->baseline || strcmp(c->baseline, c->sides.v[i]) != 0)
+			rc = name_side(set, c->sides.v[i], e);
 	}
-	return 0;
+	return rc;
 }
 
 int compare_load(const struct compare_cfg *c, struct compare_set *out, struct weir_err *e)
@@ -232,8 +241,7 @@ int compare_load(const struct compare_cfg *c, struct compare_set *out, struct we
 	struct store *st = NULL;
 	int rc;
 
-	*out = (struct compare_set){.n = c->sides.n + (c->baseline ? 1 : 0)};
-	out->v = calloc(out->n + 1, sizeof(*out->v));
+	*out = (struct compare_set){.v = calloc(c->sides.n + 2, sizeof(*out->v))};
 	if (!out->v)
 		return no_memory(e);
 	rc = name_sides(c, out, e);

@@ -110,6 +110,8 @@ pairs=ABBAABBAABBA
 	[ "$status" -eq 3 ]
 	weir compare --values b --baseline a --paired --require not-worse
 	[ "$status" -eq 0 ]
+	weir compare --values a b --baseline a --paired --require not-worse # not with itself, too
+	[ "$status" -eq 0 ]
 	numbers one 900
 	weir compare --values one one --require not-worse
 	[ "$status" -eq 3 ]
@@ -141,6 +143,10 @@ pairs=ABBAABBAABBA
 	holds '.outcome == "better" and .unit == "bit/s" and (.effect | . > 0.037 and . < 0.038)'
 	json --values mega a --order $pairs
 	holds '.effect == null and (.reasons | index("units") != null)'
+	printf '%s ms\n' 900 910 905 902 >slow
+	printf '%s ms\n' 800 810 805 802 >fast
+	json --values slow fast --noise-floor 1% --across-sessions
+	holds '.outcome == "better"'
 	numbers req '931 req/s' '918 req/s'
 	json --values a req
 	holds '.reasons | index("units") != null'

@@ -458,6 +458,24 @@ static void test_degenerate(void **state)
 }
 
 /* All of one side is zero: what half of the least value makes of it is no ratio. */
+/* Pairs without an order: as if A always went first. */
+static void test_paired_drift(void **state)
+{
+	(void)state;
+	const struct model_judge_cfg paired = {.design = DESIGN_PAIRED};
+	struct exp e;
+	make(&e, 12, 0.1, 0.01, 0);
+	e.side[0].order = e.side[1].order = NULL;
+	struct model_judgement j = judge(&e, &paired);
+	assert_int_equal(j.outcome, VERDICT_BETTER);
+	assert_false(has(&j, REASON_DRIFT));
+	make(&e, 12, 0, 0.002, 0.03);
+	e.side[0].order = e.side[1].order = NULL;
+	j = judge(&e, &paired);
+	assert_int_equal(j.outcome, VERDICT_NONE);
+	assert_true(has(&j, REASON_DRIFT));
+}
+
 static void test_all_zero(void **state)
 {
 	(void)state;
@@ -733,6 +751,7 @@ int main(void)
 		cmocka_unit_test(test_not_worse),
 		cmocka_unit_test(test_not_worse_follows_the_outcome),
 		cmocka_unit_test(test_degenerate),
+		cmocka_unit_test(test_paired_drift),
 		cmocka_unit_test(test_all_zero),
 		cmocka_unit_test(test_resolution),
 		cmocka_unit_test(test_floor),
