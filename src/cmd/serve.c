@@ -33,8 +33,8 @@ static const char *const log_forms[] = {"text", "json", NULL};
 /* clang-format off */
 static const struct opt serve_rows[] = {
 	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(port), .metavar = "PORT", .help = "TCP port to listen on", .min = 1, .max = 65535, .fallback = "5201"},
-	{.name = "iperf2-port", .type = OPT_INT, .offset = F(iperf2_port), .metavar = "PORT", .help = "TCP and UDP port for iperf 2 and plain streams (ttcp, netcat); 0 = none; none with --public or logins", .max = 65535, .fallback = "5001"},
-	{.name = "nttcp-port", .type = OPT_INT, .offset = F(nttcp_port), .metavar = "PORT", .help = "control port for nttcp (data ports from 5038 on); 0 = none; none with --public or logins", .max = 65535, .fallback = "5037"},
+	{.name = "iperf2-port", .type = OPT_INT, .offset = F(iperf2_port), .metavar = "PORT", .help = "TCP and UDP port for iperf 2 and plain streams (ttcp, netcat), usually 5001; 0 = none; none with --public or logins", .max = 65535, .fallback = "0"},
+	{.name = "nttcp-port", .type = OPT_INT, .offset = F(nttcp_port), .metavar = "PORT", .help = "control port for nttcp (data ports from 5038 on), usually 5037; 0 = none; none with --public or logins", .max = 65535, .fallback = "0"},
 	{.name = "bind", .letter = 'B', .type = OPT_STR, .offset = F(bind), .metavar = "ADDRESS", .help = "listen on this address only"},
 	{.name = "version4", .letter = '4', .type = OPT_FLAG, .offset = F(v4), .help = "IPv4 only"},
 	{.name = "version6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},

@@ -134,6 +134,7 @@ struct net_sock_opts {
 	uint16_t bind_port;    /* 0 = any */
 	int family;
 	bool everywhere; /* net_pair_udp(): the listener has all local addresses */
+	bool alone;      /* net_listen_udp(): the port is shared with nobody */
 };
 /* A non-blocking, close-on-exec listener on the port: V6ONLY off when host is NULL and family
  * AF_UNSPEC and IPv6 exists. */

@@ -107,19 +107,19 @@ int net_listen_udp(const struct net_sock_opts *o, uint16_t port, struct weir_err
 		return fd;
 	if (a.sa.sa_family == AF_INET6)
 		net_sock_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-	rc = net_sock_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	rc = o && o->alone ? 0 : net_sock_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (rc == 0)
 		rc = tell_destination(fd, a.sa.sa_family);
 	if (rc)
-		err_os(e, -rc, "cannot share the UDP port %u", port);
+		err_os(e, -rc, "cannot prepare the UDP port %u", port);
 	else
 		rc = net_bind_dev(fd, o ? o->bind_dev : NULL, e);
 	if (rc == 0)
 		rc = net_bind_addr(fd, &a, e);
-	if (rc == 0) {
+	if (rc == 0 && !(o && o->alone))
 		first_takes_all(fd);
+	if (rc == 0)
 		return fd;
-	}
 	close(fd);
 	return rc;
 }

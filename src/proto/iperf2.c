@@ -375,8 +375,9 @@ static int end_udp(struct proto_session *s, const struct proto_result *mine,
 	return 0;
 }
 
-/* Once more the end? The engine has shut the socket for reading, so it is always readable. */
-static bool end_again(const struct proto_session *s, int fd, int64_t deadline_ns)
+/* The length of the end that came once more, 0 when none does. The engine has shut the socket for
+ * reading, so it is always readable. */
+static size_t end_again(const struct proto_session *s, int fd, int64_t deadline_ns)
 {
 	uint8_t p[WASTE];
 
@@ -384,14 +385,14 @@ static bool end_again(const struct proto_session *s, int fd, int64_t deadline_ns
 		ssize_t n = recv(fd, p, sizeof(p), MSG_DONTWAIT);
 
 		if (n >= 4 && p[0] & 0x80)
-			return true;
+			return (size_t)n;
 		if (n <= 0 && net_wait_readable(s->stop_fd, clk_mono_ns() + FIN_LOOK_NS, -1) == 0)
-			return false;
+			return 0;
 	}
-	return false;
+	return 0;
 }
 
-/* One answer an end, none longer than it. */
+/* One answer an end, none longer than it; the first, none longer than the flow's first datagram. */
 static void answer_ends(struct proto_session *s, const struct proto_result *mine)
 {
 	const struct state *st = s->state;
@@ -403,12 +404,15 @@ static void answer_ends(struct proto_session *s, const struct proto_result *mine
 				  .reordered = (uint64_t)f->reordered,
 				  .datagrams = (uint64_t)f->packets,
 				  .jitter = f->jitter};
-	size_t len = iperf2_report_put(&r, st->newer, r.datagrams, st->len, out);
+	size_t most = st->len;
 
-	for (int k = 0; k < FIN_ANSWERS; k++) {
-		proto_say_bytes(st->fd[0], out, len);
-		if (!end_again(s, st->fd[0], clk_mono_ns() + FIN_SILENCE_NS))
-			return;
+	for (int k = 0; k < FIN_ANSWERS && most; k++) {
+		size_t len = iperf2_report_put(&r, st->newer, r.datagrams, most, out);
+
+		if (len)
+			proto_say_bytes(st->fd[0], out, len);
+		most = end_again(s, st->fd[0], clk_mono_ns() + FIN_SILENCE_NS);
+		most = most < st->len ? most : st->len;
 	}
 }
 

@@ -5,6 +5,7 @@
  * the other's address, and to nobody else.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static ssize_t get_line(struct proto_session *s, char *dst, size_t cap, struct w
 static int open_port(struct proto_session *s, bool udp, struct weir_err *e)
 {
 	struct state *st = s->state;
-	struct net_sock_opts o = {.family = s->peer_addr.sa.sa_family};
+	struct net_sock_opts o = {.family = s->peer_addr.sa.sa_family, .alone = true};
 	int fd = -EADDRINUSE;
 
 	for (int i = 0; i < PORT_TRIES && PORT_FIRST + i < PORT_END && fd < 0; i++) {
@@ -560,11 +561,23 @@ static int nttcp_exchange(struct proto_session *s, const struct proto_result *mi
 
 /* ---- the row ---------------------------------------------------------------------------- */
 
+/* A server must hear that its peer has gone, but not what he already says of the end: only a full
+ * buffer, an end or an error wakes the session. */
+static void watch_control(struct proto_session *s, const struct state *st)
+{
+	int most = 1 << 16;
+
+	setsockopt(st->ctl, SOL_SOCKET, SO_RCVLOWAT, &most, sizeof(most));
+	s->ctl_fd = fcntl(st->ctl, F_DUPFD_CLOEXEC, 0);
+}
+
 static int nttcp_start(struct proto_session *s, struct weir_err *e)
 {
 	const struct state *st = s->state;
 
 	(void)e;
+	if (s->role == PROTO_SERVER)
+		watch_control(s, st);
 	if (st->udp && (s->plan->flows[0].dir == NET_UP) == (s->role == PROTO_CLIENT))
 		put_mark(st->fd);
 	return 0;
@@ -572,8 +585,11 @@ static int nttcp_start(struct proto_session *s, struct weir_err *e)
 
 static int nttcp_on_control(struct proto_session *s, enum proto_event *ev, struct weir_err *e)
 {
-	(void)s, (void)e;
-	*ev = PROTO_EV_NONE; /* it is read at the end */
+	char c;
+	ssize_t n = recv(s->ctl_fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	(void)e;
+	*ev = n < 0 && (errno == EAGAIN || errno == EINTR) ? PROTO_EV_NONE : PROTO_EV_GONE;
 	return 0;
 }
 

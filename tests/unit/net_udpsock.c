@@ -111,6 +111,23 @@ static void reuseaddr_takes_no_port_of_ours(void **state)
 		assert_int_not_equal(--tries, 0);
 }
 
+/* A data port of nttcp: two tests on one would take each other's bytes. */
+static void alone_means_alone(void **state)
+{
+	struct net_sock_opts o = {.bind_host = "127.0.0.1", .alone = true};
+	int one = net_listen_udp(&o, 0, NULL);
+	struct net_addr at = {.len = sizeof(at.ss)};
+	struct weir_err e = {0};
+
+	(void)state;
+	assert_true(one >= 0);
+	assert_int_equal(getsockname(one, &at.sa, &at.len), 0);
+	assert_int_equal(net_listen_udp(&o, net_addr_port(&at), &e), -EADDRINUSE);
+	o.alone = false;
+	assert_int_equal(net_listen_udp(&o, net_addr_port(&at), &e), -EADDRINUSE);
+	close(one);
+}
+
 /* ---- what a new socket swallows ---------------------------------------------------- */
 
 enum { CROWD = 200 };
@@ -356,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_host_with_several_addresses),
 		cmocka_unit_test(ipv6_too),
 		cmocka_unit_test(reuseaddr_takes_no_port_of_ours),
+		cmocka_unit_test(alone_means_alone),
 		cmocka_unit_test(nobody_s_hello_is_lost),
 		cmocka_unit_test(answers_come_from_where_the_hello_went),
 		cmocka_unit_test(an_earlier_flow_is_not_the_listener),
