@@ -19,8 +19,8 @@ static const struct opt own_opts[] = {
 	{.name = "pairs", .type = OPT_INT, .offset = F(pairs), .metavar = "N", .help = "pairs, or whole sets of more than two (default: 12)", .min = 1, .max = 10000},
 	{.name = "quick", .type = OPT_FLAG, .offset = F(quick), .help = "6 pairs, the least with which a verdict is possible"},
 	{.name = "runs", .type = OPT_STR, .offset = F(runs), .metavar = "auto", .help = "as many pairs as --precision needs, at most 200"},
-	{.name = "precision", .type = OPT_FUNC, .offset = F(precision), .metavar = "PERCENT", .help = "with --runs auto: half the width of the interval at which it ends", .func = compare_percent, .fallback = "1%"},
-	{.name = "margin", .type = OPT_FUNC, .offset = F(judge.margin), .metavar = "PERCENT", .help = "a difference that does not matter", .func = compare_percent, .fallback = "2%"},
+	{.name = "precision", .type = OPT_FUNC, .offset = F(precision), .metavar = "PERCENT", .help = "with --runs auto: half the width of the interval at which it ends (default: 1%)", .func = compare_percent},
+	{.name = "margin", .type = OPT_FUNC, .offset = F(judge.margin), .metavar = "PERCENT", .help = "a difference that does not matter (default: 2%)", .func = compare_percent},
 	{.name = "noise-floor", .type = OPT_FUNC, .offset = F(judge.floor), .metavar = "PERCENT", .help = "what this testbed shows where nothing changed (default: the last weir calibrate)", .func = compare_percent},
 	{.name = "ceiling", .type = OPT_RATE, .offset = F(judge.ceiling), .metavar = "RATE", .help = "the link's rate for payload, at which differences cannot show"},
 	{.name = "fail-on", .type = OPT_ENUM, .offset = F(judge.fail_on), .help = "exit 3 when a metric is so", .fallback = "never", .choices = compare_fails},
@@ -40,7 +40,7 @@ const struct opt try_factor_opts[] = {
 const size_t try_n_factor_opts = ARRAY_LEN(try_factor_opts);
 const struct opt try_hand_opts[] = {
 	{.name = "by-hand", .type = OPT_FLAG, .offset = F(by_hand), .help = "a person boots or plugs the arms, for as many days as it takes"},
-	{.name = "runs-per-boot", .type = OPT_INT, .offset = F(each), .metavar = "N", .help = "with --by-hand: so many runs of one boot are one value, their mean", .min = 1, .max = 1000, .fallback = "1"},
+	{.name = "runs-per-boot", .type = OPT_INT, .offset = F(each), .metavar = "N", .help = "with --by-hand: so many runs of one boot are one value, their mean (default: 1)", .min = 1, .max = 1000},
 	{.name = "changed", .type = OPT_FLAG, .offset = F(changed), .help = "with --resume: the arm is there, though the host looks the same"},
 };
 const size_t try_n_hand_opts = ARRAY_LEN(try_hand_opts);
@@ -362,7 +362,7 @@ static int finish(struct session *s, int end, struct weir_err *e)
 		goto out;
 	}
 	rc = judge_all(s, &keep, e);
-	if (record_close(s, keep.v, keep.n, done, &why) < 0)
+	if (record_close(s, keep.v, keep.n, done && rc >= 0, &why) < 0)
 		fprintf(stderr, "weir try: the verdict was not stored: %s\n", why.msg);
 	if (rc >= 0 && !done && s->store)
 		fprintf(stderr, "%zu of %zu runs are there; to go on: weir try --resume=%s\n",

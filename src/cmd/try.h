@@ -26,6 +26,7 @@ struct session {
 	const struct try_opts *o;
 	struct compare_cfg judge; /* as told, or as the resumed experiment had it */
 	char *primary;            /* owned: the resumed experiment's */
+	char **metrics;           /* owned, with borrowed words: likewise */
 	struct try_design design;
 	struct try_exp x;
 	struct try_arm *arm;
@@ -38,10 +39,11 @@ struct session {
 	struct buf factors, plan, tag, boot;
 	const char *tags[3];
 	bool automatic, by_hand, resumed;
-	bool claimed;      /* the record is this process' */
-	bool dirty;        /* a line of progress stands without its end */
-	int64_t run_ns;    /* of one run, by its options; 0 = unknown */
-	int64_t time_ns;   /* of which are measured: the shortest */
+	bool claimed;    /* the record is this process' */
+	bool dirty;      /* a line of progress stands without its end */
+	int64_t run_ns;  /* of one run, by its options; 0 = unknown */
+	int64_t time_ns; /* of which are measured: the shortest */
+	int64_t longest_ns;
 	int64_t settle_ns; /* as told, or as the resumed experiment had it */
 	double precision;
 	size_t group;   /* calibrate: pairs of one A/A experiment */

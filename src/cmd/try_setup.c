@@ -21,6 +21,9 @@
 #define EACH_MAX     1000
 #define PAIRS_AUTO   200
 #define PRECISION    0.01
+#define MARGIN       0.02
+#define SAME         1e-9 /* of two shares */
+#define APART        1.2  /* runs that last longer are another measurement: no verdict */
 #define RUN_EXTRA_NS (60 * NSEC_PER_SEC)
 #define RUN_UNKNOWN  (3600 * NSEC_PER_SEC)
 #define OVERHEAD_NS  (400 * NSEC_PER_MSEC)
@@ -86,6 +89,7 @@ static void set_times(struct session *s, const struct measure *m, const char *cf
 
 	all *= flag_of(m, cfg, "each-way") ? 2 : 1;
 	s->time_ns = s->time_ns && s->time_ns < time ? s->time_ns : time;
+	s->longest_ns = time > s->longest_ns ? time : s->longest_ns;
 	s->run_ns = all && all + OVERHEAD_NS > s->run_ns ? all + OVERHEAD_NS : s->run_ns;
 	s->x.run_max_ns = s->run_ns ? 2 * s->run_ns + RUN_EXTRA_NS : RUN_UNKNOWN;
 }
@@ -212,7 +216,7 @@ static int set_length(struct session *s, struct weir_err *e)
 	char *end;
 
 	s->design.blocks = (size_t)(o->quick ? PAIRS_QUICK : o->pairs ? o->pairs : PAIRS);
-	s->design.each = (size_t)o->each;
+	s->design.each = o->each ? (size_t)o->each : 1;
 	if (o->calibrate) {
 		s->group = s->design.blocks;
 		s->design.blocks *= (size_t)o->experiments;
@@ -226,6 +230,23 @@ static int set_length(struct session *s, struct weir_err *e)
 		return err_set(e, WEIR_USAGE, EINVAL, "--runs: \"%.40s\" is not a number or auto",
 			       o->runs);
 	return 0;
+}
+
+/* What the verdict is judged by, but for what the record says itself: primary and margin. */
+static void plan_judge(const struct session *s, struct jw *w)
+{
+	const struct compare_cfg *c = &s->judge;
+
+	if (c->floor > 0)
+		jw_f64(w, "noise_floor", c->floor);
+	if (c->ceiling)
+		jw_u64(w, "ceiling", c->ceiling);
+	if (!c->metrics.n)
+		return;
+	jw_arr(w, "metrics");
+	for (size_t i = 0; i < c->metrics.n; i++)
+		jw_str(w, NULL, c->metrics.v[i]);
+	jw_end_arr(w);
 }
 
 static void make_plan(struct session *s)
@@ -246,6 +267,7 @@ static void make_plan(struct session *s)
 		jw_i64(&w, "settle_ns", s->settle_ns);
 	if (s->automatic)
 		jw_f64(&w, "precision", s->precision);
+	plan_judge(s, &w);
 	if (s->o->on)
 		jw_str(&w, "on", s->o->on);
 	if (s->o->undo)
@@ -262,6 +284,44 @@ static uint64_t new_seed(const struct try_opts *o)
 	return seed & INT64_MAX;
 }
 
+/* A name that is misspelt is not found out after hours of runs. */
+static int check_metric(const char *spec, struct weir_err *e)
+{
+	static const uint8_t rnd[10];
+	struct model_run *empty = model_run_new("", 0, rnd);
+	struct weir_err mine = {0};
+	char name[96];
+
+	if (!empty)
+		return no_memory(e);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(spec, ":"), spec);
+	model_find_spec(empty, spec, &mine);
+	model_run_free(empty);
+	if (model_metric(name) && mine.code != EINVAL)
+		return 0;
+	*e = mine;
+	return -mine.code;
+}
+
+static int check_metrics(const struct session *s, struct weir_err *e)
+{
+	const struct compare_cfg *c = &s->judge;
+	int rc = c->primary ? check_metric(c->primary, e) : 0;
+
+	for (size_t i = 0; i < c->metrics.n && rc >= 0; i++)
+		rc = check_metric(c->metrics.v[i], e);
+	return rc;
+}
+
+static int check_lengths(const struct session *s, struct weir_err *e)
+{
+	if ((double)s->longest_ns <= APART * (double)s->time_ns)
+		return 0;
+	err_set(e, WEIR_USAGE, EINVAL, "runs of %.3g s and of %.3g s are not compared",
+		(double)s->time_ns / NSEC_PER_SEC, (double)s->longest_ns / NSEC_PER_SEC);
+	return err_hint(e, "all arms measure for the same time");
+}
+
 static int start_new(struct session *s, struct weir_err *e)
 {
 	int rc = set_factors(s, e);
@@ -276,7 +336,11 @@ static int start_new(struct session *s, struct weir_err *e)
 		return err_hint(e, "--vary NAME=VALUE,VALUE, --a COMMAND --b COMMAND, or --arms");
 	}
 	if (rc >= 0)
+		rc = check_metrics(s, e);
+	if (rc >= 0)
 		rc = check_command(s, e);
+	if (rc >= 0)
+		rc = check_lengths(s, e);
 	if (rc >= 0) {
 		make_plan(s);
 		try_design_json(&s->design, &s->factors);
@@ -340,16 +404,29 @@ static int check_undo(const struct session *s, const char *stored, struct weir_e
 static int read_times(struct session *s, const struct js *v, struct weir_err *e)
 {
 	const struct try_opts *o = s->o;
+	bool lasts = o->runs && !strcmp(o->runs, "auto");
 	size_t told = o->quick ? PAIRS_QUICK : (size_t)o->pairs;
 	int64_t settle = s->settle_ns;
 
 	js_i64(js_get(v, "settle_ns"), &settle);
+	if (o->runs && !lasts)
+		told = strtoul(o->runs, NULL, 10);
+	s->precision = PRECISION;
 	js_f64(js_get(v, "precision"), &s->precision);
 	if (settle < 0 || settle > SETTLE_MAX || !(s->precision > 0 && s->precision < 1))
 		return bad_plan(e);
 	if (s->settle_ns && settle != s->settle_ns)
 		return err_set(e, WEIR_USAGE, EINVAL, "the experiment settles for %.3g s",
 			       (double)settle / NSEC_PER_SEC);
+	if (o->precision > 0 && fabs(o->precision - s->precision) > SAME)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment's precision is %.4g %%",
+			       100 * s->precision);
+	if (o->each && (size_t)o->each != s->design.each)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment has --runs-per-boot %zu",
+			       s->design.each);
+	if (lasts && !s->automatic)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment has %zu pairs",
+			       s->design.blocks);
 	if (!o->calibrate && told && (s->automatic || told != s->design.blocks))
 		return err_set(e, WEIR_USAGE, EINVAL, "the experiment has %s%zu pairs",
 			       s->automatic ? "at most " : "", s->design.blocks);
@@ -402,13 +479,71 @@ static int same_as_stored(struct session *s, const char *factors, struct weir_er
 	return err_hint(e, "say exactly what it was, or begin a new one without --resume");
 }
 
-/* The primary metric and the margin are part of what was planned. */
+/* A share that was planned takes the place of what is told, which may only say the same. */
+static int same_share(double *told, double planned, const char *what, struct weir_err *e)
+{
+	if (*told > 0 && fabs(*told - planned) > SAME)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment's %s is another: %.4g %%",
+			       what, 100 * planned);
+	*told = planned;
+	return 0;
+}
+
+static int same_metrics(struct session *s, const struct js *list, struct weir_err *e)
+{
+	struct opt_list *l = &s->judge.metrics;
+	size_t n = js_type(list) == JS_ARR ? js_len(list) : 0;
+	bool told = l->n, same = l->n == n;
+
+	s->metrics = calloc(n + 1, sizeof(char *));
+	if (!s->metrics)
+		return no_memory(e);
+	for (size_t i = 0; i < n; i++) {
+		const char *word = js_str(js_at(list, i), NULL);
+
+		if (!word)
+			return bad_plan(e);
+		same = same && !strcmp(l->v[i], word);
+		s->metrics[i] = (char *)(uintptr_t)word;
+	}
+	if (told && !same)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment judges other metrics");
+	l->v = s->metrics;
+	l->n = n;
+	return 0;
+}
+
+static int same_judge(struct session *s, const struct model_run *r, struct weir_err *e)
+{
+	const struct js *v = js_root(s->plan_doc);
+	double floor = 0;
+	int64_t ceiling = 0;
+	int rc;
+
+	js_f64(js_get(v, "noise_floor"), &floor);
+	js_i64(js_get(v, "ceiling"), &ceiling);
+	if (!(floor >= 0 && floor < 1) || ceiling < 0)
+		return bad_plan(e);
+	if (s->judge.ceiling && s->judge.ceiling != (uint64_t)ceiling)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment's ceiling is another");
+	s->judge.ceiling = (uint64_t)ceiling;
+	rc = same_share(&s->judge.floor, floor, "noise floor", e);
+	if (rc >= 0 && r->exp.margin > 0)
+		rc = same_share(&s->judge.margin, r->exp.margin, "margin", e);
+	return rc < 0 ? rc : same_metrics(s, js_get(v, "metrics"), e);
+}
+
+/* What the verdict is judged by is part of what was planned. */
 static int judge_as_before(struct session *s, const struct model_run *r, struct weir_err *e)
 {
-	if (r->exp.margin > 0)
-		s->judge.margin = r->exp.margin;
-	if (!r->exp.primary)
+	int rc = same_judge(s, r, e);
+
+	if (rc < 0)
+		return rc;
+	if (!r->exp.primary && !s->judge.primary)
 		return 0;
+	if (!r->exp.primary)
+		return err_set(e, WEIR_USAGE, EINVAL, "the experiment declared no primary metric");
 	if (s->judge.primary && strcmp(s->judge.primary, r->exp.primary) != 0)
 		return err_set(e, WEIR_USAGE, EINVAL, "the primary metric was %.60s",
 			       r->exp.primary);
@@ -520,6 +655,8 @@ int session_init(struct session *s, const struct try_opts *o, struct weir_err *e
 			      .judge = o->judge,
 			      .settle_ns = o->settle_ns,
 			      .precision = o->precision > 0 ? o->precision : PRECISION};
+	if (!o->calibrate && !o->resume && !(s->judge.margin > 0))
+		s->judge.margin = MARGIN;
 	s->design.same = o->calibrate;
 	s->x.stop_fd = cmd_stop_fd();
 	rc = open_store(s, e);
@@ -545,6 +682,7 @@ void session_fini(struct session *s)
 	free(s->ssh);
 	free(s->journal_dir);
 	free(s->primary);
+	free(s->metrics);
 	buf_fini(&s->factors);
 	buf_fini(&s->plan);
 	buf_fini(&s->tag);

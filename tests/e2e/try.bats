@@ -186,8 +186,9 @@ knobs()
 
 killed()
 {
-	local before
+	local before what
 	spawn try "$WEIR" try --warmup 0 --pairs 3 --primary tcp.rtt_loaded:p50 --margin 7% \
+		--noise-floor 90% --metric goodput --ceiling 77M \
 		--vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.3
 	until_true 10 grep -q '3 of 6' try.err
 	status=0
@@ -203,11 +204,20 @@ killed()
 	has shown 'of 6 runs; to go on: weir try --resume=' 'verdict     none yet'
 	before=$("$WEIR" list --json | jq -c '[.runs[] | select(.kind == "tcp" and .outcome == "complete") | .id]')
 	[ "$(jq length <<<"$before")" -ge 3 ] || fail "a finished run is lost: $before"
-	"$WEIR" try --json --warmup 0 --resume >verdict.json 2>said
+	for what in '--margin 5%' '--noise-floor 3%' '--metric tcp.cwnd' '--ceiling 78M' '--precision 3%' '--pairs 4' \
+		'--runs auto' '--runs-per-boot 2'; do
+		# shellcheck disable=SC2086 # two words
+		try_one --resume $what
+		is "exit status: $what is another" "$status" 2
+	done
+	"$WEIR" try --json --warmup 0 --resume --noise-floor 90% >verdict.json 2>said
 	has said 'of 6 runs left' '6 of 6'
 	holds 'all runs, the old ones too' \
 		"([.sides[].n] == [3, 3]) and ($before - [.sides[].runs[]] == [])" verdict.json
-	holds 'judged as planned' '.metric == "tcp.rtt_loaded:p50" and .margin == 0.07' verdict.json
+	holds 'judged as planned' '.metric == "tcp.rtt_loaded:p50" and .margin == 0.07
+		and .noise_floor == 0.9' verdict.json
+	"$WEIR" export --format json last:experiment >run.json
+	holds 'and by the same metrics' '[.verdicts[].metric] == ["tcp.rtt_loaded:p50", "goodput"]'
 	try_one --resume
 	is 'exit status: nothing is open' "$status" 1
 }
@@ -506,6 +516,9 @@ refused()
 		--vary tcp.length=1K,2K --pairs 8 --quick -- tcp h
 		--vary tcp.length=1K,2K --undo true -- tcp h
 		--vary tcp.length=1K,1K -- tcp h
+		--vary tcp.time=1,2 -- tcp h
+		--primary goodptu --vary tcp.length=1K,2K -- tcp h
+		--metric goodput --metric goodput:upp --vary tcp.length=1K,2K -- tcp h
 		--vary tcp.length=1K,2K --vary tcp.length=3K,4K -- tcp h
 		--vary tcp.length=1K,2K --runs many -- tcp h
 		--vary sysctl:kernel.panic=1,2 -- tcp h
