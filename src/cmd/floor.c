@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which calibration speaks for a run: the newest between the same two hosts. Noise belongs to a
- * testbed and a metric; another peer is another testbed.
+ * Which calibration speaks for a run: the newest between the same two hosts, by the same kind of
+ * measurement. Noise belongs to a testbed and a metric; another peer is another testbed, and how
+ * well a datagram sender keeps its rate says nothing of TCP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,22 @@ static bool same_hosts(const struct model_run *a, const struct model_run *b)
 	return same_text(a->host[MODEL_FAR].name, b->host[MODEL_FAR].name) &&
 	       (!a->host[MODEL_NEAR].name || !b->host[MODEL_NEAR].name ||
 		same_text(a->host[MODEL_NEAR].name, b->host[MODEL_NEAR].name));
+}
+
+/* Of a calibration without its command nobody can tell. */
+static bool same_kind(const struct model_run *calibration, const struct model_run *r)
+{
+	static const struct js_limits limits = {.max_bytes = 1 << 20, .max_depth = 32};
+	const char *plan = calibration->exp.plan, *kind;
+	struct js_doc *doc = NULL;
+	bool same = true;
+
+	if (!plan || js_parse(plan, strlen(plan), &limits, &doc, NULL))
+		return true;
+	kind = js_str(js_at(js_get(js_root(doc), "command"), 0), NULL);
+	same = !kind || same_text(kind, r->kind);
+	js_free(doc);
+	return same;
 }
 
 static const char *tag_of(const struct model_run *r, const char *key)
@@ -93,7 +110,7 @@ int cmd_floor_find(struct store *s, const struct model_run *like, struct cmd_flo
 		rc = store_load(s, ids.v[i], &r, NULL);
 		if (rc < 0)
 			break;
-		if (same_hosts(r, like))
+		if (same_hosts(r, like) && same_kind(r, like))
 			take_floors(out, r);
 		model_run_free(r);
 	}

@@ -449,6 +449,10 @@ calibrated()
 	is 'switched there and back' "$(grep -c b switched) $(tail -n 1 switched)" '12 a'
 	"$WEIR" try --warmup 0 --pairs 1 --vary tcp.length=16K,128K -- tcp "$WEIR_LAB_PEER" -t 0.2 >out 2>said
 	has out 'Noise floor of this testbed: goodput ' 'cpu.per_gb:near '
+	# It says nothing of datagrams.
+	"$WEIR" udp "$WEIR_LAB_PEER" -t 0.2 -b 1M --repeat 2 >said
+	"$WEIR" compare last-1 last >out
+	! grep -q 'Noise floor' out || fail "$(cat out)"
 	"$WEIR" show last:calibration >shown
 	has shown 'finished, 12 of 12 runs' 'noise floor goodput ' 'A/A experiments of 2'
 	"$WEIR" plan --detect 5% --from tag:arm=16K,tag:arm=128K >planned 2>&1 || true
