@@ -209,7 +209,7 @@ struct format_iperf2_flow {
 	int id;
 	bool star; /* "[ *1]" */
 	char local_host[64], remote_host[64];
-	unsigned local_port, remote_port;
+	uint16_t local_port, remote_port;
 	unsigned cwnd, mss, rtt_us; /* 0 = not TCP */
 };
 struct format_iperf2_row {

@@ -119,6 +119,19 @@ void net_addr_unmap(struct net_addr *a)
 	a->len = sizeof(in4);
 }
 
+void net_sock_end(int fd, enum net_sock_which which, char *host, size_t cap, uint16_t *port)
+{
+	struct net_addr a = {.len = sizeof(a.ss)};
+	int rc = which == NET_END_LOCAL ? getsockname(fd, &a.sa, &a.len)
+					: getpeername(fd, &a.sa, &a.len);
+
+	if (rc < 0)
+		return;
+	net_addr_unmap(&a);
+	net_addr_text(&a, host, cap);
+	*port = net_addr_port(&a);
+}
+
 /* The address bytes after unmapping: 4, 16, or 0 for another family. */
 static int addr_bytes(const struct net_addr *a, uint8_t out[16])
 {

@@ -112,6 +112,9 @@ void net_addr_port_text(const struct net_addr *a, char *dst, size_t cap); /* "19
 uint16_t net_addr_port(const struct net_addr *a);
 /* IPv4-mapped IPv6 becomes IPv4. */
 void net_addr_unmap(struct net_addr *a);
+/* One end of a socket in words, IPv4 as IPv4; what it has not is left as it was. */
+enum net_sock_which { NET_END_LOCAL, NET_END_PEER };
+void net_sock_end(int fd, enum net_sock_which which, char *host, size_t cap, uint16_t *port);
 bool net_addr_same_host(const struct net_addr *a, const struct net_addr *b);
 
 struct net_prefix {

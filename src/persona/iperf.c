@@ -98,22 +98,12 @@ void i2_banner(struct buf *b, const struct i2_cfg *c, const char *first, bool ud
 
 void i2_flow(struct format_iperf2_flow *f, int fd, int id)
 {
-	struct net_addr a = {.len = sizeof(a.ss)};
 	struct net_tcp_info info;
 	int len = net_tcp_info_get(fd, &info);
 
 	*f = (struct format_iperf2_flow){.id = id};
-	if (!getsockname(fd, &a.sa, &a.len)) {
-		net_addr_unmap(&a);
-		net_addr_text(&a, f->local_host, sizeof(f->local_host));
-		f->local_port = net_addr_port(&a);
-	}
-	a = (struct net_addr){.len = sizeof(a.ss)};
-	if (!getpeername(fd, &a.sa, &a.len)) {
-		net_addr_unmap(&a);
-		net_addr_text(&a, f->remote_host, sizeof(f->remote_host));
-		f->remote_port = net_addr_port(&a);
-	}
+	net_sock_end(fd, NET_END_LOCAL, f->local_host, sizeof(f->local_host), &f->local_port);
+	net_sock_end(fd, NET_END_PEER, f->remote_host, sizeof(f->remote_host), &f->remote_port);
 	if (len <= 0 || !NET_HAS((size_t)len, rtt_us))
 		return;
 	f->mss = info.snd_mss;

@@ -65,19 +65,8 @@ void i3_test_read(struct i3_test *t, const struct proto_session *s, const char *
 
 static void ends_of(int fd, struct format_iperf3_flow *f)
 {
-	struct net_addr a = {.len = sizeof(a.ss)};
-
-	if (!getsockname(fd, &a.sa, &a.len)) {
-		net_addr_unmap(&a);
-		net_addr_text(&a, f->local_host, sizeof(f->local_host));
-		f->local_port = net_addr_port(&a);
-	}
-	a = (struct net_addr){.len = sizeof(a.ss)};
-	if (!getpeername(fd, &a.sa, &a.len)) {
-		net_addr_unmap(&a);
-		net_addr_text(&a, f->remote_host, sizeof(f->remote_host));
-		f->remote_port = net_addr_port(&a);
-	}
+	net_sock_end(fd, NET_END_LOCAL, f->local_host, sizeof(f->local_host), &f->local_port);
+	net_sock_end(fd, NET_END_PEER, f->remote_host, sizeof(f->remote_host), &f->remote_port);
 }
 
 /* iperf3 numbers its rows by descriptors. Scripts look for the ones that it usually has. */

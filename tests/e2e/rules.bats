@@ -76,6 +76,7 @@ reader()
 {
 	pgrep -P "$server" >child
 }
+# It reads for 10 ms and is stopped for 150, again and again: the fault that is to be found.
 stutter()
 {
 	until_true 5 reader
