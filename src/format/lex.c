@@ -47,6 +47,12 @@ static size_t digits(const struct lex *l, size_t i, double *v, int *n)
 	return i;
 }
 
+/* v * 10^e; none and no end stay what they are, where the product would be no number. */
+static double scaled(double v, double e)
+{
+	return v != 0 && isfinite(v) ? v * pow(10, e) : v;
+}
+
 /* The end of an exponent at i = 'e'; i when it is none. */
 static size_t exponent(const struct lex *l, size_t i, double *v)
 {
@@ -61,7 +67,7 @@ static size_t exponent(const struct lex *l, size_t i, double *v)
 	k = digits(l, k, &e, &n);
 	if (kind(l, k) == C_ALPHA || n > 3)
 		return i;
-	*v *= pow(10, minus ? -e : e);
+	*v = scaled(*v, minus ? -e : e);
 	return k;
 }
 
@@ -75,7 +81,7 @@ static size_t number(const struct lex *l, size_t i, struct lex_tok *t)
 	t->type = LEX_NUM;
 	if (k < l->len && l->text[k] == '.' && kind(l, k + 1) == C_DIGIT)
 		k = digits(l, k + 1, &v, &frac);
-	t->num = frac > 22 ? v * pow(10, -frac) : v / power10(frac);
+	t->num = frac > 22 ? scaled(v, -frac) : v / power10(frac);
 	t->decimals = (uint8_t)(frac < 255 ? frac : 255);
 	for (; k < l->len && l->text[k] == '.' && kind(l, k + 1) == C_DIGIT; dots++)
 		k = digits(l, k + 1, &v, &n);
