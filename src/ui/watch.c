@@ -72,19 +72,17 @@ static void put_count(const struct page *p, enum host_group g, int cpu, const ch
 	buf_printf(p->b, " %*s", width, known ? text : "-");
 }
 
-static const char *const cpu_names[] = {"user",   "nice", "system",  "idle",
-					"iowait", "irq",  "softirq", "steal"};
+static const char *const shares[] = {"user", "nice",  "system", "softirq",
+				     "irq",  "steal", "iowait", "idle"};
 
 static void put_cpus(const struct page *p)
 {
-	static const char *const shares[] = {"user", "system", "softirq", "irq", "steal", "idle"};
-
 	const struct ui_watch *w = p->w;
 
 	buf_puts(p->b, "cpu");
 	for (size_t n = 0; n < ARRAY_LEN(shares); n++)
 		buf_printf(p->b, "%8s", shares[n]);
-	buf_printf(p->b, "%11s%11s%11s%12s\n", "NET_RX/s", "packets/s", "dropped/s", "squeezed/s");
+	buf_printf(p->b, "%10s%10s%10s%11s\n", "NET_RX/s", "packets/s", "dropped/s", "squeezed/s");
 	for (size_t i = 0; i < host_set_n(w->set); i++) {
 		const struct host_key *k = host_set_key(w->set, i);
 		double all = 0;
@@ -92,15 +90,15 @@ static void put_cpus(const struct page *p)
 
 		if (k->group != HOST_CPU || strcmp(k->name, "user") != 0)
 			continue;
-		for (size_t n = 0; n < ARRAY_LEN(cpu_names); n++)
-			all += rate_of(p, HOST_CPU, k->cpu, "", cpu_names[n], &known);
+		for (size_t n = 0; n < ARRAY_LEN(shares); n++)
+			all += rate_of(p, HOST_CPU, k->cpu, "", shares[n], &known);
 		buf_printf(p->b, "%-3d", k->cpu);
 		for (size_t n = 0; n < ARRAY_LEN(shares); n++)
 			put_share(p, k->cpu, shares[n], all);
-		put_count(p, HOST_SOFTIRQ, k->cpu, "", "NET_RX", 10);
-		put_count(p, HOST_SOFTNET, k->cpu, "", "processed", 10);
-		put_count(p, HOST_SOFTNET, k->cpu, "", "dropped", 10);
-		put_count(p, HOST_SOFTNET, k->cpu, "", "squeezed", 11);
+		put_count(p, HOST_SOFTIRQ, k->cpu, "", "NET_RX", 9);
+		put_count(p, HOST_SOFTNET, k->cpu, "", "processed", 9);
+		put_count(p, HOST_SOFTNET, k->cpu, "", "dropped", 9);
+		put_count(p, HOST_SOFTNET, k->cpu, "", "squeezed", 10);
 		buf_putc(p->b, '\n');
 	}
 	if (w->irq_time == 0)
