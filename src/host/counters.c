@@ -409,13 +409,13 @@ void host_parse_pressure(struct host_table *t, const char *text, const char *wha
 	}
 }
 
-void host_parse_schedstat(struct host_table *t, const char *text, const char *of)
+void host_parse_schedstat(struct host_table *t, enum host_group g, int cpu, const char *text,
+			  const char *of)
 {
 	static const char *const names[] = {"run", "wait", "slices"};
 	struct line l = {text, text + strcspn(text, "\n")};
 	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_LEN(names) && next_u64(&l, &v); i++)
-		host_table_put(t, HOST_THREAD, -1, of, strlen(of), names[i], strlen(names[i]), 64,
-			       v);
+		host_table_put(t, g, cpu, of, strlen(of), names[i], strlen(names[i]), 64, v);
 }

@@ -18,7 +18,7 @@
 
 /* ---- parsers -------------------------------------------------------------------- */
 
-static bool has_word(const char *line, size_t n, const char *word)
+bool host_has_word(const char *line, size_t n, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -43,7 +43,7 @@ size_t host_irqs_of(const char *text, const char *const *words, int *irqs, size_
 		if (!digits || digits > 6 || p[name] != ':')
 			continue;
 		for (const char *const *w = words; *w; w++) {
-			if (has_word(p + name, n - name, *w)) {
+			if (host_has_word(p + name, n - name, *w)) {
 				irqs[found++] = (int)strtol(p + blank, NULL, 10);
 				break;
 			}

@@ -10,11 +10,14 @@
 
 #include "host/priv.h"
 
+#define IRQS_ENOUGH 100
+#define CPUS_MAX    8192
 #define FRAME_EXTRA 24 /* of Ethernet, beside what counters count: preamble, checksum, gap */
 
 struct core {
 	double busy, softirq, irq, steal, all; /* ns */
-	double processed, net_rx;
+	double processed, net_rx, ksoftirqd;
+	bool has_ksoftirqd;
 };
 struct thread {
 	char of[HOST_KEY_OF];
@@ -49,6 +52,7 @@ static const struct {
 	{HOST_SNMP, "Udp", "SndbufErrors", "udp.sndbuf_errors"},
 	{HOST_SNMP, "6", "Udp6SndbufErrors", "udp.sndbuf_errors"},
 	{HOST_SNMP, "TcpExt", "TCPTimeouts", "tcp.timeouts"},
+	{HOST_SNMP, "TcpExt", "TCPDSACKRecv", "tcp.dsacks"},
 	{HOST_SNMP, "TcpExt", "TCPToZeroWindowAdv", "tcp.zero_windows"},
 	{HOST_SNMP, "TcpExt", "PruneCalled", "tcp.memory_drops"},
 	{HOST_SNMP, "TcpExt", "RcvPruned", "tcp.memory_drops"},
@@ -149,7 +153,10 @@ static void add(struct sums *s, const struct host_key *k, double v)
 		c->processed += v;
 	else if (k->group == HOST_SOFTIRQ && c && !strcmp(k->name, "NET_RX"))
 		c->net_rx += v;
-	else if (k->group == HOST_THREAD)
+	else if (k->group == HOST_KSOFTIRQD && c && !strcmp(k->name, "run")) {
+		c->ksoftirqd += v;
+		c->has_ksoftirqd = true;
+	} else if (k->group == HOST_THREAD)
 		add_thread(s, k, v);
 	if (k->group == HOST_IFACE)
 		add_link(s, k->name, v);
@@ -196,6 +203,28 @@ static void put_cores(const struct out *o, const struct sums *s, int irq_time)
 	}
 	if (processed > 0)
 		put(o, "softnet.core_share", MODEL_KNOWN, most / processed);
+}
+
+/* Receive rounds, and what of them was put off to a thread. */
+static void put_rounds(const struct out *o, const struct sums *s, double ns)
+{
+	double packets = 0, rounds = 0, most = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < s->n_cores; i++) {
+		const struct core *c = &s->core[i];
+
+		packets += c->processed;
+		rounds += c->net_rx;
+		known |= c->has_ksoftirqd;
+		most = c->ksoftirqd > most ? c->ksoftirqd : most;
+	}
+	if (packets > 0)
+		put(o, "softnet.packets", MODEL_KNOWN, packets);
+	if (packets > 0 && rounds > 0)
+		put(o, "softnet.batch", MODEL_KNOWN, packets / rounds);
+	if (known && ns > 0)
+		put(o, "cpu.ksoftirqd", MODEL_KNOWN, most / ns);
 }
 
 /* The thread that wanted a processor most, and how much of that it waited for one. */
@@ -311,6 +340,7 @@ void host_figures_each(const struct host_period *p, host_figure_cb cb, void *arg
 		}
 	}
 	put_cores(&o, s, p->irq_time);
+	put_rounds(&o, s, ns);
 	put_threads(&o, s, ns);
 	put_pressure(&o, p, ns);
 	put_named(&o, s);
@@ -346,4 +376,48 @@ void host_figures(struct model_run *run, uint32_t part, struct model_dims dims,
 			  .s = {.part = part, .dims = dims, .stat = STAT_VALUE, .prov = prov}};
 
 	host_figures_each(p, add_summary, &to);
+}
+
+/* What an interrupt is of: the interface by name, or its device ("virtio0-input.0"). */
+static bool is_of(const struct host_key *k, const char *iface, const char *device)
+{
+	return host_has_word(k->of, k->n_of, iface) || host_has_word(k->of, k->n_of, device);
+}
+
+/* A sysfs that belongs to another network namespace has another interface under that name. */
+static void device_of(const char *iface, char *dst, size_t cap)
+{
+	struct host_root r = {.fd = -1};
+	int64_t index;
+
+	dst[0] = '\0';
+	if (host_read_i64(&r, &index, "/sys/class/net/%s/ifindex", iface) >= 0 &&
+	    index == (int64_t)if_nametoindex(iface) &&
+	    !host_link_name(&r, dst, cap, "/sys/class/net/%s/device", iface))
+		dst[0] = '\0';
+}
+
+void host_irq_figures(struct model_run *run, uint32_t part, struct model_dims dims,
+		      enum model_prov prov, const struct host_period *p, const char *iface)
+{
+	struct into to = {.run = run,
+			  .s = {.part = part, .dims = dims, .stat = STAT_VALUE, .prov = prov}};
+	char device[HOST_TEXT_MAX];
+	double *sum = calloc(CPUS_MAX, sizeof(*sum)), most = 0, all = 0;
+
+	device_of(iface, device, sizeof(device)); /* a virtual one has none, and no interrupts */
+	for (size_t i = 0; sum && device[0] && i < host_set_n(p->set); i++) {
+		const struct host_key *k = host_set_key(p->set, i);
+		uint64_t d;
+
+		if (k->group != HOST_IRQ || k->cpu < 0 || k->cpu >= CPUS_MAX ||
+		    !is_of(k, iface, device) || !host_delta(p->set, i, p->from, p->to, &d))
+			continue;
+		sum[k->cpu] += (double)d;
+		all += (double)d;
+		most = sum[k->cpu] > most ? sum[k->cpu] : most;
+	}
+	free(sum);
+	if (all >= IRQS_ENOUGH)
+		add_summary(&to, "irq.core_share", MODEL_KNOWN, most / all);
 }

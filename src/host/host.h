@@ -36,17 +36,18 @@ bool host_iface_to(const struct sockaddr *peer, char name[IF_NAMESIZE]);
 /* ---- sampler (sample.c) ----------------------------------------------------- */
 
 enum host_group {
-	HOST_CPU,      /* time of a processor, ns: user, system, idle, softirq … */
-	HOST_KERNEL,   /* intr, ctxt, processes */
-	HOST_SOFTIRQ,  /* runs of a handler on a processor: NET_RX … */
-	HOST_SOFTNET,  /* packets on a processor: processed, dropped, squeezed, rps */
-	HOST_IRQ,      /* interrupts on a processor; of = who asked ("eth0-rx-0") */
-	HOST_PRESSURE, /* of cpu, io, memory: time in which some or full waited, ns */
-	HOST_SNMP,     /* of Tcp, Udp, TcpExt …: counters of the network namespace */
-	HOST_IFACE,    /* of an interface: rx_packets … */
-	HOST_DRIVER,   /* of an interface: its driver's own (ethtool -S) */
-	HOST_QDISC,    /* of "eth0 8001: tbf": drops, overlimits … */
-	HOST_THREAD,   /* of a thread of this process: run, wait, ns */
+	HOST_CPU,       /* time of a processor, ns: user, system, idle, softirq … */
+	HOST_KERNEL,    /* intr, ctxt, processes */
+	HOST_SOFTIRQ,   /* runs of a handler on a processor: NET_RX … */
+	HOST_SOFTNET,   /* packets on a processor: processed, dropped, squeezed, rps */
+	HOST_IRQ,       /* interrupts on a processor; of = who asked ("eth0-rx-0") */
+	HOST_PRESSURE,  /* of cpu, io, memory: time in which some or full waited, ns */
+	HOST_SNMP,      /* of Tcp, Udp, TcpExt …: counters of the network namespace */
+	HOST_IFACE,     /* of an interface: rx_packets … */
+	HOST_DRIVER,    /* of an interface: its driver's own (ethtool -S) */
+	HOST_QDISC,     /* of "eth0 8001: tbf": drops, overlimits … */
+	HOST_THREAD,    /* of a thread of this process: run, wait, ns */
+	HOST_KSOFTIRQD, /* of a processor's thread for software interrupts: run, wait, ns */
 	HOST_GROUPS
 };
 extern const char *const host_group_names[HOST_GROUPS];
@@ -125,15 +126,21 @@ struct host_period {
 };
 typedef void (*host_figure_cb)(void *arg, const char *metric, enum model_state state, double v);
 void host_figures_each(const struct host_period *p, host_figure_cb cb, void *arg);
+/* The placement of an interface's interrupts: of a set of HOST_IRQ alone, which is dear to read. */
+void host_irq_figures(struct model_run *run, uint32_t part, struct model_dims dims,
+		      enum model_prov prov, const struct host_period *p, const char *iface);
 void host_figures(struct model_run *run, uint32_t part, struct model_dims dims,
 		  enum model_prov prov, const struct host_period *p);
 
 /* One row: code, what it looks at, and its words. rules.c has the table. */
+struct host_count;
 struct host_rule {
 	const char *code; /* "receiver-window", "sender-cpu" … */
 	const char *what; /* one line of help */
 	/* How sure 0..100 that this limited direction dir; text gets the evidence and what to try. */
 	int (*judge)(const struct model_run *r, int dir, char *text, size_t cap);
+	const struct host_count *count; /* or one figure that says it all */
+	bool alone;                     /* may speak where there are counters and no load */
 };
 const struct host_rule *host_rule_at(size_t i);
 /* Sets limited and limited_code of the run: the surest rule at or over 50, or none. */

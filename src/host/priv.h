@@ -49,6 +49,8 @@ void host_facts_boot(struct jw *w, const struct host_root *r);
 
 /* The words of a kernel command line that change a measurement, as members; the rest is counted. */
 void host_cmdline_put(struct jw *w, const char *text);
+/* Whether a word is in a line, set off by what is no letter or digit before and no digit after. */
+bool host_has_word(const char *line, size_t n, const char *word);
 /* /proc/interrupts: the numbers of the lines whose name has one of the words (NULL-terminated) in it,
  * set off by what is no letter or digit before and no digit after. Count, at most cap. */
 size_t host_irqs_of(const char *text, const char *const *words, int *irqs, size_t cap);
@@ -90,6 +92,7 @@ void host_parse_snmp(struct host_table *t, const char *text); /* and netstat */
 void host_parse_snmp6(struct host_table *t, const char *text);
 void host_parse_dev(struct host_table *t, const char *text);
 void host_parse_pressure(struct host_table *t, const char *text, const char *what);
-void host_parse_schedstat(struct host_table *t, const char *text, const char *of);
+void host_parse_schedstat(struct host_table *t, enum host_group g, int cpu, const char *text,
+			  const char *of);
 
 #endif

@@ -4,6 +4,7 @@
  * open and are read from their start, so a reading costs what the kernel takes to make the text,
  * and that is measured and told.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,16 +15,17 @@
 
 #include "host/priv.h"
 
-#define TEXT_MAX    (1U << 20) /* of one file */
-#define THREADS_MAX 256
-#define DRIVERS_MAX 32
-#define LINKS_MAX   64
+#define TEXT_MAX      (1U << 20) /* of one file */
+#define THREADS_MAX   256
+#define KSOFTIRQD_MAX 128
+#define DRIVERS_MAX   32
+#define LINKS_MAX     64
 
 const char *const host_group_names[HOST_GROUPS] = {
 	[HOST_CPU] = "cpu",         [HOST_KERNEL] = "kernel", [HOST_SOFTIRQ] = "softirq",
 	[HOST_SOFTNET] = "softnet", [HOST_IRQ] = "irq",       [HOST_PRESSURE] = "pressure",
 	[HOST_SNMP] = "snmp",       [HOST_IFACE] = "iface",   [HOST_DRIVER] = "driver",
-	[HOST_QDISC] = "qdisc",     [HOST_THREAD] = "thread",
+	[HOST_QDISC] = "qdisc",     [HOST_THREAD] = "thread", [HOST_KSOFTIRQD] = "ksoftirqd",
 };
 
 static void pressure_cpu(struct host_table *t, const char *text)
@@ -85,6 +87,10 @@ struct host_set {
 	} threads[THREADS_MAX];
 	size_t n_threads;
 	struct {
+		int cpu, fd;
+	} ksoftirqd[KSOFTIRQD_MAX];
+	size_t n_ksoftirqd;
+	struct {
 		char iface[IF_NAMESIZE];
 		struct sys_driver_stats *stats;
 	} drivers[DRIVERS_MAX];
@@ -112,6 +118,38 @@ static void open_files(struct host_set *s)
 		if (!s->cfg.fetch && files[i].here && files[i].groups & s->cfg.groups)
 			s->fd[i] = open(files[i].here, O_RDONLY | O_CLOEXEC);
 	}
+}
+
+/* Kernel threads are known by their names only; those of another process's namespace are not seen. */
+static void open_ksoftirqd(struct host_set *s, const char *pid)
+{
+	static const char name[] = "ksoftirqd/";
+	char path[64], comm[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%.12s/comm", pid);
+	if (sys_read_attr(path, comm, sizeof(comm)) <= 0 ||
+	    strncmp(comm, name, sizeof(name) - 1) != 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%.12s/schedstat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	s->ksoftirqd[s->n_ksoftirqd].cpu = (int)strtol(comm + sizeof(name) - 1, NULL, 10);
+	s->ksoftirqd[s->n_ksoftirqd++].fd = fd;
+}
+
+static void find_ksoftirqd(struct host_set *s)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+
+	while (dir && s->n_ksoftirqd < KSOFTIRQD_MAX && (d = readdir(dir))) {
+		if (isdigit((unsigned char)d->d_name[0]))
+			open_ksoftirqd(s, d->d_name);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 static int open_driver(const struct sys_link *l, void *arg)
@@ -147,6 +185,8 @@ int host_set_new(const struct host_set_cfg *cfg, struct host_set **out, struct w
 		host_set_free(s);
 		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
 	}
+	if (!cfg->fetch && wants(s, HOST_KSOFTIRQD))
+		find_ksoftirqd(s);
 	if (netlink && sys_nl_open(&s->nl, NULL) >= 0 && wants(s, HOST_DRIVER))
 		sys_links(s->nl, open_driver, s, NULL);
 	*out = s;
@@ -163,6 +203,8 @@ void host_set_free(struct host_set *s)
 	}
 	for (size_t i = 0; i < s->n_threads; i++)
 		close(s->threads[i].fd);
+	for (size_t i = 0; i < s->n_ksoftirqd; i++)
+		close(s->ksoftirqd[i].fd);
 	for (size_t i = 0; i < s->n_drivers; i++)
 		sys_driver_stats_close(s->drivers[i].stats);
 	sys_nl_close(s->nl);
@@ -247,7 +289,14 @@ static void read_files(struct host_set *s)
 		const char *text = read_text(s->threads[i].fd, s->text, TEXT_MAX);
 
 		if (text && *text)
-			host_parse_schedstat(&s->table, text, s->threads[i].name);
+			host_parse_schedstat(&s->table, HOST_THREAD, -1, text, s->threads[i].name);
+	}
+	for (size_t i = 0; i < s->n_ksoftirqd; i++) {
+		const char *text = read_text(s->ksoftirqd[i].fd, s->text, TEXT_MAX);
+
+		if (text && *text)
+			host_parse_schedstat(&s->table, HOST_KSOFTIRQD, s->ksoftirqd[i].cpu, text,
+					     "");
 	}
 }
 

@@ -14,7 +14,7 @@
 	(HOST_BIT(HOST_CPU) | HOST_BIT(HOST_KERNEL) | HOST_BIT(HOST_SOFTIRQ) |    \
 	 HOST_BIT(HOST_SOFTNET) | HOST_BIT(HOST_PRESSURE) | HOST_BIT(HOST_SNMP) | \
 	 HOST_BIT(HOST_IFACE) | HOST_BIT(HOST_DRIVER) | HOST_BIT(HOST_QDISC) |    \
-	 HOST_BIT(HOST_THREAD))
+	 HOST_BIT(HOST_THREAD) | HOST_BIT(HOST_KSOFTIRQD))
 
 /* In every interval; the others are the load's alone. */
 static const char *const series[] = {
@@ -28,6 +28,10 @@ struct session_host {
 	struct host_reading from, to, tick[2]; /* the last two intervals' ends, in turn */
 	size_t ticks;
 	struct host_period period;
+	/* Interrupts are dear to read where processors are many: twice only. */
+	struct host_set *irqs;
+	struct host_reading irqs_from, irqs_to;
+	char iface[IF_NAMESIZE];
 };
 
 struct row {
@@ -89,6 +93,9 @@ void session_host_open(struct session *s)
 					 .speed_bps = iface[0] ? host_iface_speed(iface) : 0,
 					 .nf_rules = host_filter_rules(),
 					 .irq_time = host_irq_time()};
+	memcpy(h->iface, iface, sizeof(h->iface));
+	if (iface[0])
+		host_set_new(&(struct host_set_cfg){.groups = HOST_BIT(HOST_IRQ)}, &h->irqs, NULL);
 	s->host = h;
 	if (s->rec)
 		measure_recorder_host(s->rec, series, ARRAY_LEN(series), host_row, h);
@@ -101,6 +108,8 @@ void session_host_from(struct session *s)
 	if (!h)
 		return;
 	host_set_threads(h->set);
+	if (h->irqs)
+		host_set_read(h->irqs, &h->irqs_from, NULL);
 	host_set_read(h->set, &h->from, NULL);
 	/* The first interval begins here as well. */
 	host_set_read(h->set, &h->tick[!(h->ticks & 1)], NULL);
@@ -108,18 +117,27 @@ void session_host_from(struct session *s)
 
 void session_host_to(struct session *s)
 {
-	if (s->host)
-		host_set_read(s->host->set, &s->host->to, NULL);
+	if (!s->host)
+		return;
+	host_set_read(s->host->set, &s->host->to, NULL);
+	if (s->host->irqs)
+		host_set_read(s->host->irqs, &s->host->irqs_to, NULL);
 }
 
 void session_host_figures(struct session *s)
 {
 	const struct session_host *h = s->host;
 
+	const struct model_dims near = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
+
 	if (h && h->from.n && h->to.n)
-		host_figures(s->ms->run, s->part_load,
-			     model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR), MODEL_MEASURED,
-			     &h->period);
+		host_figures(s->ms->run, s->part_load, near, MODEL_MEASURED, &h->period);
+	if (h && h->irqs_from.n && h->irqs_to.n) {
+		const struct host_period p = {
+			.set = h->irqs, .from = &h->irqs_from, .to = &h->irqs_to};
+
+		host_irq_figures(s->ms->run, s->part_load, near, MODEL_MEASURED, &p, h->iface);
+	}
 }
 
 void session_host_close(struct session *s)
@@ -127,6 +145,9 @@ void session_host_close(struct session *s)
 	if (!s->host)
 		return;
 	host_set_free(s->host->set);
+	host_set_free(s->host->irqs);
+	host_reading_fini(&s->host->irqs_from);
+	host_reading_fini(&s->host->irqs_to);
 	host_reading_fini(&s->host->from);
 	host_reading_fini(&s->host->to);
 	host_reading_fini(&s->host->tick[0]);

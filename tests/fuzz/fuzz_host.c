@@ -53,7 +53,7 @@ static void pressure(struct host_table *t, const char *text)
 
 static void schedstat(struct host_table *t, const char *text)
 {
-	host_parse_schedstat(t, text, "1");
+	host_parse_schedstat(t, HOST_THREAD, -1, text, "1");
 }
 
 /* The same text again finds each row again. */

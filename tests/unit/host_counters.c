@@ -91,7 +91,7 @@ static void texts(void **state)
 	is(&t, HOST_IFACE, -1, "eth0", "tx_packets", 7);
 	host_parse_pressure(&t, "some avg10=0.00 avg60=0.00 avg300=0.00 total=25\n", "cpu");
 	is(&t, HOST_PRESSURE, -1, "cpu", "some", 25000);
-	host_parse_schedstat(&t, "100 20 3\n", "77");
+	host_parse_schedstat(&t, HOST_THREAD, -1, "100 20 3\n", "77");
 	is(&t, HOST_THREAD, -1, "77", "wait", 20);
 	host_table_fini(&t);
 }

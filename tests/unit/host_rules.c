@@ -37,6 +37,10 @@ static const struct example examples[] = {
 	 "{\"bitrate\":\"100000000\",\"parallel\":2}",
 	 {{"bytes", SND, 1e6}, {"throughput.sent", SND, 199e6}, {"cpu.thread_max", NEAR, 0.95}},
 	 {{"bytes", SND, 1e6}, {"throughput.sent", SND, 150e6}}},
+	{"asked-rate",
+	 NULL, /* of another program's report */
+	 {{"bytes", SND, 1e6}, {"throughput.sent", SND, 99e6}, {"load.intended", SND, 100e6}},
+	 {{"bytes", SND, 1e6}, {"throughput.sent", SND, 99e6}}},
 	{"sender-cpu",
 	 NULL,
 	 {{"bytes", SND, 1e6}, {"cpu.thread_max", NEAR, 0.98}},
@@ -77,7 +81,7 @@ static const struct example examples[] = {
 	  {"udp.socket_drops", RCV, 10}},
 	 {{"bytes", SND, 1e6}, {"udp.lost", RCV, 5}, {"udp.loss", RCV, 0.1}}},
 	{"udp-sender",
-	 NULL,
+	 "{}",
 	 {{"bytes", SND, 1e6}, {"throughput.sent", SND, 50e6}, {"load.intended", SND, 100e6}},
 	 {{"bytes", SND, 1e6}, {"throughput.sent", SND, 99e6}, {"load.intended", SND, 100e6}}},
 	{"link-rate",
@@ -116,7 +120,7 @@ static const struct example examples[] = {
 	 NULL,
 	 {{"bytes", SND, 1e6}, {"duration", SND, 10}, {"tcp.busy_time", SND, 2}},
 	 {{"bytes", SND, 1e6}, {"duration", SND, 10}, {"tcp.busy_time", SND, 9.8}}},
-	{"middle",
+	{"softirq-core",
 	 NULL,
 	 {{"bytes", SND, 1e6},
 	  {"cpu.core_softirq", DEVICE, 0.99},
@@ -125,6 +129,24 @@ static const struct example examples[] = {
 	  {"tcp.retransmits", SND, 500}},
 	 {{"bytes", SND, 1e6}, {"cpu.core_softirq", DEVICE, 0.2}, {"cpu.core_max", DEVICE, 0.4}}},
 	{"middle",
+	 NULL,
+	 {{"bytes", SND, 1e6}, {"cpu.core_softirq", DEVICE, 0.5}, {"cpu.core_max", DEVICE, 0.97}},
+	 {{"bytes", SND, 1e6}, {"cpu.core_max", DEVICE, 0.9}}},
+	{"middle-qdisc",
+	 NULL,
+	 {{"bytes", SND, 1e6},
+	  {"qdisc.drops", DEVICE, 470},
+	  {"tcp.retransmit_share", SND, 0.05},
+	  {"tcp.retransmits", SND, 500}},
+	 {{"bytes", SND, 1e6}, {"qdisc.drops", DEVICE, 9}}},
+	{"reordering",
+	 NULL,
+	 {{"bytes", SND, 1e6},
+	  {"tcp.dsacks", NEAR, 480},
+	  {"tcp.retransmit_share", SND, 0.05},
+	  {"tcp.retransmits", SND, 500}},
+	 {{"bytes", SND, 1e6}, {"tcp.dsacks", NEAR, 480}}},
+	{"backlog",
 	 NULL,
 	 {{"bytes", SND, 1e6},
 	  {"cpu.core_softirq", DEVICE, 0.5},
@@ -290,7 +312,8 @@ static void each_rule_is_silent(void **state)
 		struct model_run *r = make(x->silent, ARRAY_LEN(x->silent), x->request);
 
 		host_judge(r);
-		assert_null(r->limited_code);
+		if (r->limited_code)
+			fail_msg("%s: %s: %s", x->rule, r->limited_code, r->limited);
 		assert_null(r->limited);
 		model_run_free(r);
 	}
@@ -306,7 +329,11 @@ static void nothing_known_nothing_claimed(void **state)
 	model_run_free(r);
 }
 
-static const char *const never_first[] = {"memory", "listen-queue", "one-queue", "governor"};
+static const char *const never_first[] = {
+	"memory",      "listen-queue",  "one-queue",    "governor", "ksoftirqd",
+	"squeezed",    "irq-placement", "gro-batch",    "timeouts", "zero-windows",
+	"bufferbloat", "send-errors",   "cpu-pressure",
+};
 
 /* What is only seen as well, and what cannot be known, is told on request. */
 static void explained(void **state)
@@ -319,6 +346,16 @@ static void explained(void **state)
 					    {"tcp.listen_drops", FAR, 300},
 					    {"softnet.core_share", FAR, 0.97},
 					    {"tcp.zero_windows", FAR, 5},
+					    {"tcp.timeouts", NEAR, 2},
+					    {"udp.sndbuf_errors", NEAR, 12},
+					    {"tcp.rtt_idle", NEAR, 0.001},
+					    {"tcp.rtt_loaded", SND, 0.006},
+					    {"cpu.ksoftirqd", FAR, 0.3},
+					    {"softnet.squeezed", FAR, 40},
+					    {"softnet.batch", FAR, 1.2},
+					    {"softnet.packets", FAR, 900000},
+					    {"irq.core_share", FAR, 0.99},
+					    {"psi.cpu", NEAR, 0.2},
 					    {"cpu.core_max", NEAR, 0.5}};
 	struct model_run *r = make(facts, ARRAY_LEN(facts), NULL);
 	struct model_summary irq = {.metric = model_metric("cpu.irq"), .state = MODEL_UNKNOWN};
