@@ -210,17 +210,20 @@ bool hist_next(const struct hist *h, uint32_t *it, uint64_t *lo, uint64_t *n);
  * Which numbers of a stream came, exactly: one bit for each of the last `window` numbers, so a
  * duplicate hides no loss, and who comes after a higher one is no loss. One that is older than the
  * window is `late` and stays lost. Positions are numbers minus the first one, plus 1: 1, 2, …; they
- * survive the counter's wrap.
+ * survive the counter's wrap. One far ahead of all others is held aside until others bear it out: a
+ * single forged number moves nothing.
  */
 enum seq_kind {
 	SEQ_NEW,       /* higher than all before */
 	SEQ_REORDERED, /* after a higher one, for the first time */
 	SEQ_DUPLICATE,
 	SEQ_LATE,   /* older than the window: cannot be told from a duplicate, stays lost */
+	SEQ_HELD,   /* far ahead: in no count yet */
 	SEQ_FOREIGN /* before the first, or beyond what can have been sent: counts nowhere else */
 };
 struct seq_counts {
-	uint64_t received; /* all but foreign */
+	uint64_t received; /* all but foreign, and those held aside now */
+	uint64_t bytes;    /* of these */
 	uint64_t highest;  /* position; after seqwin_final() the count of the sender */
 	uint64_t lost;     /* positions 1..highest that are missing now */
 	uint64_t reordered, duplicates, late, foreign;
@@ -230,8 +233,12 @@ struct seqwin;
 struct seqwin *seqwin_new(uint64_t first, unsigned bits, uint32_t window);
 void seqwin_free(struct seqwin *w);
 /* `most`: the highest position that can have been sent by now. */
-enum seq_kind seqwin_put(struct seqwin *w, uint64_t number, uint64_t most);
-/* The sender's count: the tail is lost too. -ERANGE when a higher position came. */
+enum seq_kind seqwin_put(struct seqwin *w, uint64_t number, uint32_t bytes, uint64_t most);
+/*
+ * The sender's count: the tail is lost too, and what is held aside is received or foreign. -ERANGE
+ * when higher positions came: a few of them are left out as foreign (but for `bytes`); where they are
+ * many, or more than a window ahead, nothing changes.
+ */
 int seqwin_final(struct seqwin *w, uint64_t sent);
 const struct seq_counts *seqwin_counts(const struct seqwin *w);
 
@@ -369,6 +376,7 @@ struct opt {
 	const char *const *choices;                                    /* ENUM: NULL-terminated */
 	int (*func)(void *field, const char *arg, struct weir_err *e); /* FUNC */
 	void (*func_json)(struct jw *w, const char *key, const void *field); /* FUNC; may be NULL */
+	size_t given; /* offset of a bool: whether it was given; 0 = nobody asks */
 };
 /* One table onto one config struct; a command gives an array of these (its own + common). */
 struct opt_set {

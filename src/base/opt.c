@@ -38,6 +38,7 @@ int opt_defaults(const struct opt_set *sets, size_t n, struct weir_err *e)
 			memset(r.field, 0, opt_field_size(r.o));
 		if (r.o->fallback)
 			rc = opt_assign(&r, "--", r.o->fallback, e);
+		opt_mark_given(&r, false);
 	}
 	return rc;
 }

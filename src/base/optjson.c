@@ -30,6 +30,7 @@ static int number_from_json(const struct opt_ref *r, const struct js *v, struct 
 	if (rc)
 		return opt_blame(r->o, "", rc, e);
 	*(int64_t *)r->field = i;
+	opt_mark_given(r, true);
 	return 0;
 }
 

@@ -280,7 +280,14 @@ int opt_assign(const struct opt_ref *r, const char *dashes, const char *value, s
 	if (e)
 		e->code = 0;
 	int rc = types[r->o->type].assign(r->o, r->field, value, e);
+	opt_mark_given(r, !rc);
 	return rc ? opt_blame(r->o, dashes, rc, e) : 0;
+}
+
+void opt_mark_given(const struct opt_ref *r, bool given)
+{
+	if (r->o->given)
+		*(bool *)((char *)r->field - r->o->offset + r->o->given) = given;
 }
 
 bool opt_is_fallback(const struct opt *o, const void *field)

@@ -35,6 +35,7 @@ int opt_check_range(const struct opt *o, int64_t v, const char *value, struct we
 void opt_write_value(char dst[32], enum opt_type type, int64_t v);
 bool opt_is_fallback(const struct opt *o, const void *field);
 bool opt_is_number(const struct opt *o);
+void opt_mark_given(const struct opt_ref *r, bool given);
 size_t opt_field_size(const struct opt *o); /* 0 for STR, LIST, FUNC */
 const char *opt_metavar(const struct opt *o);
 void opt_list_clear(struct opt_list *l);

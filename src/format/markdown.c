@@ -23,7 +23,7 @@ static void put_title(struct buf *out, const struct model_run *r, struct buf *w,
 		escaped(out, w);
 	}
 	buf_puts(out, "**");
-	format_setting(r, w, unicode);
+	format_setting(r, w, true, unicode);
 	if (w->len) {
 		buf_puts(out, " (");
 		escaped(out, w);

@@ -114,7 +114,7 @@ void format_grid_markdown(const struct format_grid *g, struct buf *b);
 bool format_far_name(const struct model_run *r, struct buf *b, bool unicode);
 void format_tool(const struct model_host *h, struct buf *b, bool unicode); /* "iperf3 3.12" */
 /* "iperf3 3.12 at the far end; 1 flow up; time 10" */
-void format_setting(const struct model_run *r, struct buf *b, bool unicode);
+void format_setting(const struct model_run *r, struct buf *b, bool with_title, bool unicode);
 /* The headline of a direction: value and the words in brackets, apart. */
 void format_result(const struct model_run *r, int dir, struct buf *value, struct buf *words,
 		   bool unicode);

@@ -53,7 +53,7 @@ static void flows_words(const struct model_run *r, struct buf *b, size_t start)
 /* Members of a request that the far end's name, the flows and the title say. */
 static const char *const told_by_flows[] = {"host", "parallel", "reverse", "bidir", "title", NULL};
 
-void format_setting(const struct model_run *r, struct buf *b, bool unicode)
+void format_setting(const struct model_run *r, struct buf *b, bool with_title, bool unicode)
 {
 	const struct model_host *far = &r->host[MODEL_FAR];
 	size_t start = b->len;
@@ -73,7 +73,7 @@ void format_setting(const struct model_run *r, struct buf *b, bool unicode)
 	format_json_words(b, r->request, told_by_flows, unicode);
 	if (b->len == words && b->data) /* nothing was asked for: no separator either */
 		b->data[b->len = before] = '\0';
-	if (r->title) {
+	if (r->title && with_title) {
 		separate(b, start, "; ");
 		format_foreign(b, r->title, unicode);
 	}

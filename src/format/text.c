@@ -73,12 +73,18 @@ static void text_begin(struct sink *s, const struct model_run *r)
 	bool unicode = t->base.o.unicode;
 	if (t->base.o.quiet)
 		return;
+	/* A line of its own, whole if it can be: it may say what the rest is worth. But for another's. */
+	if (r->title && !r->source.file) {
+		format_foreign(&b, r->title, unicode);
+		format_wrap(t->base.out, "", 0, b.data ? b.data : "", (size_t)t->base.o.width);
+		buf_clear(&b);
+	}
 	buf_puts(&b, "weir ");
 	format_foreign(&b, r->kind, unicode);
 	if (r->host[MODEL_FAR].name || r->request)
 		buf_putc(&b, ' ');
 	format_far_name(r, &b, unicode);
-	format_setting(r, &setting, unicode);
+	format_setting(r, &setting, r->source.file, unicode);
 	if (setting.len)
 		buf_printf(&b, "  (%s)", setting.data);
 	format_wrap(t->base.out, "", 0, b.data ? b.data : "", (size_t)t->base.o.width);

@@ -15,7 +15,7 @@ struct measure_load {
 	int64_t time_ns, omit_ns, interval_ns, timeout_ns;
 	uint64_t bytes, blocks, len, window;
 	struct measure_rate rate;
-	bool reverse, bidir, v4, v6, rx_trunc, pin;
+	bool reverse, bidir, v4, v6, rx_trunc, pin, time_given;
 };
 
 /* clang-format off */
@@ -24,7 +24,7 @@ struct measure_load {
 	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(l.port), .metavar = "N", .help = "the server's port; 0 = its protocol's own: 5201, of iperf2 5001, of nttcp 5037", .min = 0, .max = 65535, .fallback = "0"}
 
 #define LOAD_OPTS_EXTENT(unit) \
-	{.name = "time", .letter = 't', .type = OPT_TIME, .offset = F(l.time_ns), .metavar = "TIME", .help = "measure for this long", .max = 86400 * NSEC_PER_SEC, .fallback = "10s"}, \
+	{.name = "time", .letter = 't', .type = OPT_TIME, .offset = F(l.time_ns), .given = F(l.time_given), .metavar = "TIME", .help = "measure for this long", .max = 86400 * NSEC_PER_SEC, .fallback = "10s"}, \
 	{.name = "bytes", .letter = 'n', .type = OPT_SIZE, .offset = F(l.bytes), .metavar = "SIZE", .help = "end when this much was sent in all, instead of by time"}, \
 	{.name = "blocks", .letter = 'k', .type = OPT_COUNT, .offset = F(l.blocks), .metavar = "N", .help = "end when this many " unit " were sent in all"}, \
 	{.name = "parallel", .letter = 'P', .type = OPT_INT, .offset = F(l.parallel), .metavar = "N", .help = "flows per direction", .min = 1, .max = FLOW_MAX / 2, .fallback = "1"}, \

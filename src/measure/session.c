@@ -12,6 +12,7 @@
 #include "measure/session.h"
 
 #define SERVER_GRACE_NS    (40 * NSEC_PER_SEC) /* iperf3's own margin over the agreed time */
+#define DATA_GRACE_NS      NSEC_PER_SEC /* where nothing was agreed: the last data comes later */
 #define DRAIN_NS           NSEC_PER_SEC
 #define DRAIN_IDLE_NS      (100 * NSEC_PER_MSEC)
 #define DRAIN_LOOK_NS      NSEC_PER_MSEC
@@ -137,6 +138,14 @@ static int begin_phase(struct session *s, enum phase phase, int64_t now)
 	return part;
 }
 
+/* A server's, over the time of the plan. Nobody else ends what only this end sends on. */
+static int64_t grace_ns(const struct session *s)
+{
+	if (!s->ps->proto->data_ends)
+		return SERVER_GRACE_NS;
+	return flow_plan_count(s->plan, NET_DOWN) ? 0 : DATA_GRACE_NS;
+}
+
 static int begin_load(struct session *s, int64_t now)
 {
 	int rc = begin_phase(s, PHASE_LOAD, now);
@@ -156,10 +165,8 @@ static int begin_load(struct session *s, int64_t now)
 		s->load_end_ns = INT64_MAX;
 	if (s->plan->duration_ns)
 		net_sampler_until(s->sm, s->load_end_ns);
-	/* Nobody else ends what only this end sends on. */
-	if (!session_is_client(s) && s->load_end_ns != INT64_MAX &&
-	    !(s->ps->proto->data_ends && flow_plan_count(s->plan, NET_DOWN)))
-		s->load_end_ns += SERVER_GRACE_NS;
+	if (!session_is_client(s) && s->load_end_ns != INT64_MAX)
+		s->load_end_ns += grace_ns(s);
 	return 0;
 }
 

@@ -7,6 +7,11 @@
 
 enum phase { PHASE_OMIT, PHASE_LOAD, PHASE_DONE };
 
+struct session_disproved { /* a sender's count below what came; came 0 = none */
+	size_t flow;
+	uint64_t sent, came;
+};
+
 struct session {
 	struct measure_session *ms;
 	struct proto_session *ps;
@@ -32,6 +37,7 @@ struct session {
 	uint64_t rate_moved;
 	bool peer_ended, stopped, gone;
 	bool unmeasured; /* cut short in the warm-up: there is no figure */
+	struct session_disproved disproved;
 	struct weir_err peer_err;
 };
 

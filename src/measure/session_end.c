@@ -123,8 +123,25 @@ static void free_ports(struct session *s)
 	net_engine_close(s->en);
 }
 
+/* A receiving flow's account is closed by its sender's count. While there is none, it stays open. */
+static void close_account(struct session *s, size_t i, const struct proto_result *theirs, bool last)
+{
+	bool by_peer = i < theirs->n && theirs->flows[i].udp;
+	struct net_flow_sample f;
+	uint64_t sent;
+	int rc;
+
+	net_engine_sample(s->en, i, &f);
+	if (s->flows[i].sender || (!f.udp.fin && !by_peer && !last))
+		return;
+	sent = f.udp.fin ? f.udp.fin : by_peer ? (uint64_t)theirs->flows[i].packets : f.udp.highest;
+	rc = net_engine_udp_final(s->en, i, sent);
+	if (rc == -ERANGE && !s->disproved.came)
+		s->disproved = (struct session_disproved){i, sent, f.udp.highest};
+}
+
 /* Waits for what is on its way, stops, and reads what there was in all. */
-static void settle(struct session *s, const struct proto_result *theirs)
+static void settle(struct session *s, const struct proto_result *theirs, bool last)
 {
 	uint64_t *want = calloc(s->plan->n, sizeof(*want));
 	struct net_flow_sample *final = calloc(s->plan->n, sizeof(*final));
@@ -139,13 +156,8 @@ static void settle(struct session *s, const struct proto_result *theirs)
 		s->host_drops[1] = net_udp_host_drops();
 	}
 	for (size_t i = 0; final && i < s->plan->n; i++) {
-		if (!s->flows[i].sender && i < theirs->n && theirs->flows[i].udp)
-			net_engine_udp_final(s->en, i, (uint64_t)theirs->flows[i].packets);
+		close_account(s, i, theirs, last);
 		net_engine_sample(s->en, i, &final[i]);
-		if (s->plan->flows[i].udp_form == NET_UDP_IPERF2 && final[i].udp.fin) {
-			net_engine_udp_final(s->en, i, final[i].udp.fin);
-			net_engine_sample(s->en, i, &final[i]);
-		}
 		keep_of_socket(s, i, &final[i].udp);
 	}
 	if (!session_is_client(s) && !s->final)
@@ -168,11 +180,28 @@ static void near(struct session *s, const struct measure_totals *t)
 	measure_note_overlap(s->ms->run, s->ms->sink, t->part, s->ms->overlap);
 }
 
+/* A count that this end knows better: either it is wrong, or what came beyond it is not of the flow. */
+static void note_disproved(struct session *s)
+{
+	const struct session_disproved *d = &s->disproved;
+	bool left_out;
+
+	if (!d->came || !s->final)
+		return;
+	left_out = s->final[d->flow].udp.highest == d->sent;
+	measure_event(s->ms->run, s->ms->sink, s->part_load, WARN_PEER_FIGURE, MODEL_NO_TIME,
+		      "flow %zu: its sender counts %llu datagrams, but number %llu came: %s",
+		      d->flow, (unsigned long long)d->sent, (unsigned long long)d->came,
+		      left_out ? "what is beyond was left out"
+			       : "the loss is by what came, and may be wrong");
+}
+
 static void udp_near(struct session *s)
 {
 	struct measure_totals t = totals(s);
 
 	near(s, &t);
+	note_disproved(s);
 	if (s->final && !s->unmeasured) {
 		measure_udp_pacing(s->ms->run, &t, s->flows, s->plan->n, s->en);
 		measure_udp_events(s->ms->run, s->ms->sink, &t, s->flows, s->plan->n, s->plan);
@@ -191,7 +220,7 @@ static int udp_exchange(struct session *s, struct proto_result *theirs, struct w
 	if (s->ps->far_result)
 		early = *s->ps->far_result;
 	if (!session_is_client(s))
-		settle(s, &early);
+		settle(s, &early, lines);
 	if (lines) {
 		udp_near(s);
 		if (s->ms->sink && !s->gone)
@@ -199,7 +228,7 @@ static int udp_exchange(struct session *s, struct proto_result *theirs, struct w
 	}
 	rc = s->gone ? -EPIPE : exchange(s, theirs, e);
 	if (!lines) {
-		settle(s, theirs);
+		settle(s, theirs, true);
 		udp_near(s);
 	}
 	return rc;

@@ -87,9 +87,12 @@ static int udp_check(const void *cfg, struct weir_err *e)
 		{c->find, c->l.bytes > 0, "find-rate", "bytes"},
 		{c->find, c->l.blocks > 0, "find-rate", "blocks"},
 		{c->find, c->l.omit_ns > 0, "find-rate", "omit"},
+		{c->find, c->l.time_given, "find-rate", "time"},
 	};
 	int rc = measure_check_clashes(pairs, ARRAY_LEN(pairs), e);
 
+	if (rc < 0 && c->find && c->l.time_given)
+		err_hint(e, "--trial-time is the length of each trial");
 	if (rc < 0)
 		return rc;
 	if (c->l.len && c->l.len < NET_UDP_LEN_MIN)
@@ -124,7 +127,7 @@ static bool by_default(const struct udp_cfg *c)
 	return !c->find && !c->l.rate.given;
 }
 
-/* The first line shows the title: what the figure is worth comes before everything else. */
+/* The title is the first line: what the figure is worth comes before everything else. */
 static void note_request(struct model_run *run, const struct udp_cfg *c)
 {
 	static const char note[] = "offered load 1 Mbit/s (default); capacity not measured: use -b "

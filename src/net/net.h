@@ -331,7 +331,7 @@ uint64_t net_engine_bytes(const struct net_engine *en); /* of all flows; no syst
 /* ---- UDP: what only the control thread does (udp.c) ---- */
 
 /* A receiving flow's sender says how many it sent: what is missing at the tail is lost too. After
- * net_engine_stop(); a count below what was received is a lie (-ERANGE, nothing changes). */
+ * net_engine_stop(); -ERANGE where higher numbers came, see seqwin_final(). */
 int net_engine_udp_final(struct net_engine *en, size_t flow, uint64_t sent);
 /* A datagram that came to another socket before this flow's was there; before net_engine_go(). */
 int net_engine_udp_preload(struct net_engine *en, size_t flow, const void *p, uint32_t n,

@@ -226,7 +226,7 @@ void net_udp_gather(struct net_flow *f);
 /* How long to let more come when the socket, empty now, was empty `since_ns` ago: no longer than is
  * no risk at the pace at which they came; 0: not closely. */
 int64_t net_udp_gather_ns(const struct net_udp *u, int64_t since_ns);
-void net_udp_publish(struct net_udp *u);
+uint64_t net_udp_counted(struct net_flow *f);
 void net_udp_rx_preload(struct net_engine *en, struct net_flow *f, const uint8_t *p, uint32_t n,
 			int64_t arrival_ns);
 

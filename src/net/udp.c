@@ -260,7 +260,7 @@ int net_engine_udp_final(struct net_engine *en, size_t flow, uint64_t sent)
 	if (!f || !en->stopped)
 		return -EINVAL;
 	rc = seqwin_final(f->udp->win, sent);
-	net_udp_publish(f->udp);
+	net_udp_counted(f);
 	return rc;
 }
 

@@ -125,76 +125,64 @@ static uint64_t end_number(const struct net_udp *u, const uint8_t *p, uint64_t m
 	return number > most && masked <= most ? masked : number;
 }
 
-static uint32_t take_iperf2(struct net_udp *u, bool from_zero, const uint8_t *p, uint32_t n,
-			    uint64_t most, enum seq_kind *kind)
+static void take_iperf2(struct net_udp *u, bool from_zero, const uint8_t *p, uint32_t n,
+			uint64_t most, enum seq_kind *kind)
 {
 	uint64_t number = be32_at(p), end = end_number(u, p, most);
 
 	if (u->head == NET_UDP_HDR_MAX)
 		number |= (uint64_t)be32_at(p + 12) << 32;
 	if (!end) {
-		*kind = seqwin_put(u->win, number, most);
-		return *kind == SEQ_FOREIGN ? 0 : n;
+		*kind = seqwin_put(u->win, number, n, most);
+		return;
 	}
 	u->fins += end <= most;
 	if (end > most || u->fin) /* impossible, or the end once more */
-		return 0;
+		return;
 	u->fin = end;
-	if (from_zero)
-		return 0;
-	*kind = seqwin_put(u->win, end, most); /* numbered like the others, and one of them */
-	return n;
+	if (!from_zero) /* numbered like the others, and one of them */
+		*kind = seqwin_put(u->win, end, n, most);
 }
 
-static uint32_t take_bare(struct net_udp *u, uint32_t n, uint64_t most, enum seq_kind *kind)
+static void take_bare(struct net_udp *u, uint32_t n, uint64_t most)
 {
-	if (n > HELLO_BYTES) {
-		*kind = seqwin_put(u->win, ++u->bare, most);
-		return n;
-	}
-	if (++u->fins > 1 && !u->fin) /* the first one was the beginning */
+	if (n > HELLO_BYTES)
+		seqwin_put(u->win, ++u->bare, n, most);
+	else if (++u->fins > 1 && !u->fin) /* the first one was the beginning */
 		u->fin = u->bare ? u->bare : 1;
-	return 0;
 }
 
-/* Its bytes when it belongs to the flow, else 0. */
-static uint32_t take_one(struct net_udp *u, const struct flow_spec *spec, const uint8_t *p,
-			 uint32_t n, uint64_t most, enum seq_kind *kind)
+/* SEQ_FOREIGN where it is no data, too. */
+static enum seq_kind take_one(struct net_udp *u, const struct flow_spec *spec, const uint8_t *p,
+			      uint32_t n, uint64_t most)
 {
+	enum seq_kind kind = SEQ_FOREIGN;
+
 	if (spec->udp_form == NET_UDP_BARE)
-		return take_bare(u, n, most, kind);
-	if (spec->udp_form == NET_UDP_IPERF3 && is_hello(p, n)) {
+		take_bare(u, n, most);
+	else if (spec->udp_form == NET_UDP_IPERF3 && is_hello(p, n))
 		take_hello(u, p, n);
-		return 0;
-	}
-	if (n < u->head) {
+	else if (n < u->head)
 		u->short_ones++;
-		return 0;
-	}
-	if (spec->udp_form == NET_UDP_IPERF2)
-		return take_iperf2(u, spec->udp_from_zero, p, n, most, kind);
-	*kind = seqwin_put(u->win, u->head == 12 ? be32_at(p + 8) : be64_at(p + 8), most);
-	return *kind == SEQ_FOREIGN ? 0 : n;
+	else if (spec->udp_form == NET_UDP_IPERF2)
+		take_iperf2(u, spec->udp_from_zero, p, n, most, &kind);
+	else
+		kind = seqwin_put(u->win, u->head == 12 ? be32_at(p + 8) : be64_at(p + 8), n, most);
+	return kind;
 }
 
 /* A GRO message is cut where the sender cut it. */
-static uint64_t take_message(struct net_udp *u, const struct flow_spec *spec, const uint8_t *p,
-			     uint32_t n, uint32_t cut, int64_t arrival_ns, uint64_t most)
+static void take_message(struct net_udp *u, const struct flow_spec *spec, const uint8_t *p,
+			 uint32_t n, uint32_t cut, int64_t arrival_ns, uint64_t most)
 {
 	uint32_t time_at = spec->udp_form == NET_UDP_IPERF2 ? 4 : 0;
-	enum seq_kind kind = SEQ_NEW;
-	uint64_t bytes = 0;
 
 	for (uint32_t at = 0; at < n; at += cut) {
-		uint32_t got = take_one(u, spec, p + at, n - at < cut ? n - at : cut, most, &kind);
+		enum seq_kind kind = take_one(u, spec, p + at, n - at < cut ? n - at : cut, most);
 
-		if (!got)
-			continue;
-		if (spec->udp_form != NET_UDP_BARE)
+		if (kind != SEQ_FOREIGN && kind != SEQ_HELD)
 			take_jitter(u, p + at + time_at, arrival_ns);
-		bytes += got;
 	}
-	return bytes;
 }
 
 /* ---- publishing ------------------------------------------------------------------ */
@@ -204,7 +192,7 @@ static void put(_Atomic uint64_t *c, uint64_t v)
 	atomic_store_explicit(c, v, memory_order_relaxed);
 }
 
-void net_udp_publish(struct net_udp *u)
+static void publish(struct net_udp *u)
 {
 	const struct seq_counts *s = seqwin_counts(u->win);
 
@@ -220,11 +208,22 @@ void net_udp_publish(struct net_udp *u)
 	put(&u->c.fins, u->fins);
 }
 
-static void moved(struct net_engine *en, struct net_flow *f, uint64_t bytes)
+/* What the window counts, for readers. Bytes since the last time. */
+uint64_t net_udp_counted(struct net_flow *f)
 {
-	net_udp_publish(f->udp);
-	put(&f->c.blocks, seqwin_counts(f->udp->win)->received);
-	net_count_add(&f->c.bytes, bytes);
+	const struct seq_counts *s = seqwin_counts(f->udp->win);
+	uint64_t before = net_count(&f->c.bytes);
+
+	publish(f->udp);
+	put(&f->c.blocks, s->received);
+	put(&f->c.bytes, s->bytes);
+	return s->bytes - before;
+}
+
+static void moved(struct net_engine *en, struct net_flow *f)
+{
+	uint64_t bytes = net_udp_counted(f);
+
 	if (bytes && f->spec.udp_form != NET_UDP_IPERF3)
 		atomic_store_explicit(&f->c.last_ns, f->udp->read_ns, memory_order_relaxed);
 	if (en->n_senders == 0 && bytes && net_limit(en))
@@ -299,11 +298,11 @@ static void note_fragments(struct net_udp *u, uint32_t size)
 		atomic_store_explicit(&u->c.fragment_max, size, memory_order_relaxed);
 }
 
-static uint64_t take_messages(struct net_udp *u, const struct flow_spec *spec,
-			      struct net_udp_io *io, unsigned n)
+static void take_messages(struct net_udp *u, const struct flow_spec *spec, struct net_udp_io *io,
+			  unsigned n)
 {
 	int64_t now = clk_mono_ns(), skew = u->kernel_time ? clk_real_ns() - now : 0;
-	uint64_t bytes = 0, most = plausible(u, now);
+	uint64_t most = plausible(u, now);
 	uint32_t cut = 0;
 
 	u->read_ns = now;
@@ -317,14 +316,13 @@ static uint64_t take_messages(struct net_udp *u, const struct flow_spec *spec,
 		cut = x.cut && x.cut < len ? x.cut : 0;
 		if (x.fragment)
 			note_fragments(u, x.fragment);
-		bytes += take_message(u, spec, io->iov[i].iov_base, len,
-				      cut   ? cut
-				      : len ? len
-					    : 1,
-				      x.realtime ? x.realtime - skew : now, most);
+		take_message(u, spec, io->iov[i].iov_base, len,
+			     cut   ? cut
+			     : len ? len
+				   : 1,
+			     x.realtime ? x.realtime - skew : now, most);
 	}
 	u->batches = cut;
-	return bytes;
 }
 
 /* ICMP errors for what the socket sent earlier (the hello) are no end of a receiver. */
@@ -353,7 +351,8 @@ enum net_step net_udp_recv_some(struct net_engine *en, struct net_flow *f)
 	if (net_flag(&en->quit) && u->io->msg[0].msg_len == 0) /* our own shutdown() */
 		return net_flow_end(en, f, NET_FLOW_OPEN, 0);
 	net_count_add(&f->c.calls, 1);
-	moved(en, f, take_messages(u, &f->spec, u->io, (unsigned)n));
+	take_messages(u, &f->spec, u->io, (unsigned)n);
+	moved(en, f);
 	if (u->fin && !u->fin_told) { /* what it overtook is still taken */
 		u->fin_told = true;
 		net_engine_flow_ended(en);
@@ -377,10 +376,10 @@ void net_udp_rx_preload(struct net_engine *en, struct net_flow *f, const uint8_t
 			int64_t arrival_ns)
 {
 	f->udp->read_ns = arrival_ns;
-	if (n)
-		moved(en, f,
-		      take_message(f->udp, &f->spec, p, n, n, arrival_ns,
-				   plausible(f->udp, arrival_ns)));
+	if (!n)
+		return;
+	take_message(f->udp, &f->spec, p, n, n, arrival_ns, plausible(f->udp, arrival_ns));
+	moved(en, f);
 }
 
 /*

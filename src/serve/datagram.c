@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define GATHER_MAX 2048 /* datagrams at a visit */
+#define CHAINS     1024
 #define HEAD_BYTES 160  /* of each, which is all that is looked at */
 #define PORT_MIN   1024 /* below: other services, which would answer (security 2) */
 
@@ -21,13 +22,37 @@ struct item {
 	struct net_dgram d;
 	uint32_t n; /* its length */
 	bool done;
+	uint16_t next; /* of its chain, plus 1; 0 = none yet */
 	uint8_t p[HEAD_BYTES];
 };
 struct gather {
 	struct item *v;
 	size_t n;
 	struct proto_early *early;
+	uint64_t seed;
+	uint16_t last[CHAINS]; /* of each, plus 1: those of one sender are in one, as they came */
 };
+
+static size_t chain_of(const struct gather *g, const struct net_addr *from)
+{
+	const bool v6 = from->sa.sa_family == AF_INET6;
+	const uint8_t *p = v6 ? from->in6.sin6_addr.s6_addr : (const uint8_t *)&from->in4.sin_addr;
+	uint64_t x = g->seed ^ net_addr_port(from);
+
+	for (size_t i = 0; i < (v6 ? 16 : 4); i++)
+		x = (x ^ p[i]) * 0x9e3779b97f4a7c15ULL;
+	return (x >> 32) % CHAINS;
+}
+
+static void add_to_chain(struct gather *g, size_t i)
+{
+	uint16_t *last = &g->last[chain_of(g, &g->v[i].d.from)];
+
+	g->v[i].next = 0;
+	if (*last)
+		g->v[*last - 1].next = (uint16_t)(i + 1);
+	*last = (uint16_t)(i + 1);
+}
 
 static void drain(struct gather *g, int fd, const struct net_addr *to)
 {
@@ -41,7 +66,7 @@ static void drain(struct gather *g, int fd, const struct net_addr *to)
 		x->done = false;
 		if (to) /* the socket is bound to it */
 			x->d.to = *to;
-		g->n++;
+		add_to_chain(g, g->n++);
 	}
 }
 
@@ -97,8 +122,8 @@ static size_t of_sender(struct gather *g, size_t first)
 {
 	size_t n = 0;
 
-	for (size_t i = first; i < g->n; i++) {
-		struct item *x = &g->v[i];
+	for (size_t i = first + 1; i; i = g->v[i - 1].next) {
+		struct item *x = &g->v[i - 1];
 
 		if (x->done || !same_sender(&x->d, &g->v[first].d))
 			continue;
@@ -147,6 +172,7 @@ void serve_datagram_event(struct serve_front *f, size_t door, size_t i)
 	struct gather g = {.v = malloc(GATHER_MAX * sizeof(*g.v)),
 			   .early = malloc(GATHER_MAX * sizeof(*g.early))};
 
+	clk_random(&g.seed, sizeof(g.seed));
 	if (g.v && g.early)
 		drain(&g, fd, NULL);
 	for (size_t k = 0; k < g.n && f->doors[door].udp[i] >= 0; k++) {

@@ -451,8 +451,8 @@ words()
 {
 	server
 	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.5 -l 100 >text
-	head -n 3 text | tr '\n' ' ' >first
-	has first 'offered load 1 Mbit/s (default); capacity not measured: use -b or --find-rate'
+	is 'the first line' "$(head -n 1 text)" \
+		'offered load 1 Mbit/s (default); capacity not measured: use -b or --find-rate'
 	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.1 -q >text
 	has text 'capacity was not measured'
 	"$WEIR" udp "$WEIR_LAB_PEER" --no-store -t 0.3 -b 5M >text
@@ -467,7 +467,7 @@ words()
 usage()
 {
 	local args
-	for args in '-l 15' '-l 65508' '--reverse --bidir' '-n 1M -k 2' '--find-rate -n 1M' '--loss 100%' '--loss x'; do
+	for args in '-l 15' '-l 65508' '--reverse --bidir' '-n 1M -k 2' '--find-rate -n 1M' '--find-rate -t 10' '--loss 100%' '--loss x'; do
 		# shellcheck disable=SC2086 # words
 		status=0
 		"$WEIR" udp 192.0.2.1 $args >out 2>err || status=$?

@@ -20,6 +20,7 @@ struct cfg {
 	int zerocopy;
 	struct opt_list tags, rest;
 	double share;
+	bool time_given;
 };
 
 static int parse_share(void *field, const char *arg, struct weir_err *e)
@@ -44,7 +45,8 @@ static const struct opt own[] = {
 	 .max = 128, .fallback = "1"},
 	{"offset", 0, OPT_INT, AT(offset), .metavar = "N", .help = "x", .min = -5, .max = 5},
 	{"time", 't', OPT_TIME, AT(time), .metavar = "TIME", .help = "how long",
-	 .min = NSEC_PER_MSEC, .max = 86400 * NSEC_PER_SEC, .fallback = "10s"},
+	 .min = NSEC_PER_MSEC, .max = 86400 * NSEC_PER_SEC, .fallback = "10s",
+	 .given = offsetof(struct cfg, time_given)},
 	{"length", 'l', OPT_SIZE, AT(length), .metavar = "SIZE", .help = "of a write", .min = 1,
 	 .max = 1 << 20, .fallback = "128K"},
 	{"rate", 'b', OPT_RATE, AT(rate), .metavar = "RATE", .help = "of a flow"},
@@ -320,6 +322,21 @@ static void key_and_value(void **state)
 	opt_fini(f.sets, 2);
 }
 
+/* Also when what is given is what would hold anyway. */
+static void what_was_given_is_known(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	accept(&f, "h");
+	assert_false(f.cfg.time_given);
+	opt_fini(f.sets, 2);
+	accept(&f, "h -t 10");
+	assert_true(f.cfg.time_given);
+	assert_true(f.cfg.time == 10 * NSEC_PER_SEC);
+	opt_fini(f.sets, 2);
+}
+
 static int from_json(struct fixture *f, const char *text)
 {
 	struct js_doc *d;
@@ -403,6 +420,7 @@ int main(void)
 		cmocka_unit_test(suggests_the_nearest),
 		cmocka_unit_test(secrets_stay_secret),
 		cmocka_unit_test(key_and_value),
+		cmocka_unit_test(what_was_given_is_known),
 		cmocka_unit_test(json_both_ways),
 		cmocka_unit_test(json_leaves_out),
 		cmocka_unit_test(json_complaints),

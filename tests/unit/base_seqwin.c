@@ -24,7 +24,7 @@ static void feed(struct seqwin *w, const char *numbers)
 	char *end;
 
 	for (const char *p = numbers; *p; p = end)
-		assert_int_not_equal(seqwin_put(w, strtoull(p, &end, 10), 1000), SEQ_FOREIGN);
+		assert_int_not_equal(seqwin_put(w, strtoull(p, &end, 10), 1, 1000), SEQ_FOREIGN);
 }
 
 static void scripted_senders_are_counted_exactly(void **state)
@@ -74,8 +74,12 @@ static void says_what_each_number_was(void **state)
 		{3, SEQ_NEW},
 		{2, SEQ_REORDERED},
 		{2, SEQ_DUPLICATE},
-		{500, SEQ_NEW},
+		{500, SEQ_HELD},
 		{501, SEQ_FOREIGN},
+		{500, SEQ_HELD}, /* twice the same bears out nothing */
+		{4, SEQ_NEW},
+		{499, SEQ_REORDERED},
+		{499, SEQ_DUPLICATE},
 		{436, SEQ_LATE},
 		{437, SEQ_REORDERED},
 		{3, SEQ_LATE},
@@ -88,12 +92,14 @@ static void says_what_each_number_was(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		assert_int_equal(seqwin_put(w, rows[i].number, 500), rows[i].kind);
+		assert_int_equal(seqwin_put(w, rows[i].number, 1, 500), rows[i].kind);
 	assert_int_equal(seqwin_counts(w)->foreign, 6);
 	assert_int_equal(seqwin_counts(w)->late, 2);
-	assert_int_equal(seqwin_counts(w)->received, 9);
-	assert_int_equal(seqwin_counts(w)->lost, 500 - 5);
-	assert_int_equal(seqwin_final(w, 499), -ERANGE);
+	assert_int_equal(seqwin_counts(w)->received, 13);
+	assert_int_equal(seqwin_counts(w)->bytes, 13);
+	assert_int_equal(seqwin_counts(w)->duplicates, 4);
+	assert_int_equal(seqwin_counts(w)->lost, 500 - 7);
+	assert_int_equal(seqwin_final(w, 498), -ERANGE); /* both beyond it came: it is wrong */
 	assert_int_equal(seqwin_counts(w)->highest, 500);
 	seqwin_free(w);
 }
@@ -113,10 +119,10 @@ static void walk(uint64_t first, unsigned bits, uint64_t n)
 			lost++;
 			continue;
 		}
-		assert_int_not_equal(seqwin_put(w, number, n), SEQ_FOREIGN);
+		assert_int_not_equal(seqwin_put(w, number, 1, n), SEQ_FOREIGN);
 		swapped += at % 2 == 0 && (at + 1) % 10 != 9;
 		if (at % 7 == 6) {
-			assert_int_equal(seqwin_put(w, number, n), SEQ_DUPLICATE);
+			assert_int_equal(seqwin_put(w, number, 1, n), SEQ_DUPLICATE);
 			twice++;
 		}
 	}
@@ -140,17 +146,19 @@ static void counters_may_wrap(void **state)
 	walk(UINT64_MAX - 4999, 64, 10000);
 }
 
-/* Through 2^32 in strides as large as a jump may be. */
+/* Through 2^32 in strides as large as nearly all lost. */
 static void positions_go_on_past_the_wrap(void **state)
 {
+	enum { STRIDE = 0x1fffffff };
 	struct seqwin *w = seqwin_new(1, 32, 64);
 	uint64_t pos = 1, n = 0;
 
 	(void)state;
-	for (; pos < 3ULL << 32; pos += 0x7fffffff, n++)
-		assert_int_equal(seqwin_put(w, (uint32_t)pos, UINT64_MAX), SEQ_NEW);
-	assert_int_equal(seqwin_counts(w)->highest, pos - 0x7fffffff);
-	assert_int_equal(seqwin_counts(w)->lost, pos - 0x7fffffff - n);
+	for (; pos < 3ULL << 32; pos += STRIDE, n++)
+		assert_int_equal(seqwin_put(w, (uint32_t)pos, 1, UINT64_MAX),
+				 n == 0 || n > 3 ? SEQ_NEW : SEQ_HELD);
+	assert_int_equal(seqwin_counts(w)->highest, pos - STRIDE);
+	assert_int_equal(seqwin_counts(w)->lost, pos - STRIDE - n);
 	seqwin_free(w);
 }
 
@@ -159,13 +167,14 @@ static void huge_numbers_move_nothing(void **state)
 	struct seqwin *w = seqwin_new(1, 64, 1024);
 
 	(void)state;
-	assert_int_equal(seqwin_put(w, 1, 100), SEQ_NEW);
-	assert_int_equal(seqwin_put(w, (1ULL << 63) + 5, 100), SEQ_FOREIGN);
-	assert_int_equal(seqwin_put(w, (1ULL << 63) - 5, 100), SEQ_FOREIGN);
-	assert_int_equal(seqwin_put(w, UINT64_MAX, 100), SEQ_FOREIGN);
-	assert_int_equal(seqwin_put(w, 101, 100), SEQ_FOREIGN);
-	assert_int_equal(seqwin_put(w, 2, 0), SEQ_FOREIGN);
-	assert_int_equal(seqwin_put(w, 100, 100), SEQ_NEW);
+	assert_int_equal(seqwin_put(w, 1, 1, 100), SEQ_NEW);
+	assert_int_equal(seqwin_put(w, (1ULL << 63) + 5, 1, 100), SEQ_FOREIGN);
+	assert_int_equal(seqwin_put(w, (1ULL << 63) - 5, 1, 100), SEQ_FOREIGN);
+	assert_int_equal(seqwin_put(w, UINT64_MAX, 1, 100), SEQ_FOREIGN);
+	assert_int_equal(seqwin_put(w, 101, 1, 100), SEQ_FOREIGN);
+	assert_int_equal(seqwin_put(w, 2, 1, 0), SEQ_FOREIGN);
+	assert_int_equal(seqwin_put(w, 100, 1, 100), SEQ_HELD);
+	assert_int_equal(seqwin_final(w, 100), 0);
 	assert_int_equal(seqwin_counts(w)->foreign, 5);
 	assert_int_equal(seqwin_counts(w)->received, 2);
 	assert_int_equal(seqwin_counts(w)->lost, 98);
@@ -195,11 +204,187 @@ static void agrees_with_a_full_table(void **state)
 		came += !seen[pos];
 		seen[pos] = 1;
 		top = pos > top ? pos : top;
-		assert_int_not_equal(seqwin_put(w, pos, N), SEQ_FOREIGN);
+		assert_int_not_equal(seqwin_put(w, pos, 1, N), SEQ_FOREIGN);
 	}
+	assert_int_equal(seqwin_final(w, top), 0);
 	assert_int_equal(seqwin_counts(w)->duplicates, twice);
 	assert_int_equal(seqwin_counts(w)->lost, top - came);
 	assert_int_equal(seqwin_counts(w)->late, 0);
+	seqwin_free(w);
+}
+
+/* ---- leaps ------------------------------------------------------------------------ */
+
+enum { MOST = 20000000 }; /* what a second without a rate may have sent */
+
+static void put_range(struct seqwin *w, uint64_t from, uint64_t to, uint64_t step)
+{
+	for (uint64_t n = from; n <= to; n += step)
+		seqwin_put(w, n, 100, MOST);
+}
+
+static void expect(struct seqwin *w, uint64_t sent, uint64_t lost, uint64_t foreign)
+{
+	const struct seq_counts *c = seqwin_counts(w);
+
+	assert_int_equal(seqwin_final(w, sent), 0);
+	assert_int_equal(c->highest, sent);
+	assert_int_equal(c->lost, lost);
+	assert_int_equal(c->foreign, foreign);
+	assert_int_equal(c->received - c->duplicates, sent - lost);
+	assert_int_equal(c->bytes, c->received * 100);
+	seqwin_free(w);
+}
+
+/* Wherever it comes, and twice, too; a few at random, too. */
+static void forged_numbers_ruin_nothing(void **state)
+{
+	static const uint64_t forged[] = {200, 4000, 131072, 131073, 1000000, MOST};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(forged); i++) {
+		for (uint64_t at = 0; at <= 100; at += 50) {
+			struct seqwin *w = seqwin_new(1, 32, 131072);
+
+			put_range(w, 1, at, 1);
+			for (unsigned k = 0; k < 2; k++)
+				assert_int_equal(seqwin_put(w, forged[i], 100, MOST), SEQ_HELD);
+			put_range(w, at + 1, 110, 1);
+			assert_int_equal(seqwin_counts(w)->lost, 0);
+			assert_int_equal(seqwin_counts(w)->highest, 110);
+			expect(w, 110, 0, 2);
+		}
+	}
+}
+
+static void forgeries_all_the_time(void **state)
+{
+	struct seqwin *w = seqwin_new(1, 64, 131072);
+	uint64_t x = 88172645463325252ULL, n = 0, came = 0;
+
+	(void)state;
+	for (uint64_t at = 1; at <= 20000; at++) {
+		if (at < 10000 || at >= 15000) {
+			seqwin_put(w, at, 100, MOST);
+			came++;
+		}
+		if (at % 50)
+			continue;
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		seqwin_put(w, 1000000 + x % (MOST - 1000000), 100, MOST);
+		n++;
+		if (at > 10000 && at < 15000) /* nothing else came between: not too many */
+			at += 2500;
+	}
+	expect(w, 20000, 20000 - came, n);
+}
+
+/* Losses in a row of any length, at the head, amid, and before the last ones. */
+static void long_losses_are_exact(void **state)
+{
+	static const uint64_t lost[] = {1, 63, 64, 65, 1000, 5000, 131071, 131072, 500000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lost); i++) {
+		for (uint64_t before = 0; before <= 500; before += 250) {
+			for (uint64_t after = 1; after <= 3; after++) {
+				struct seqwin *w = seqwin_new(1, 32, 131072);
+				uint64_t sent = before + lost[i] + after;
+
+				put_range(w, 1, before, 1);
+				put_range(w, before + lost[i] + 1, sent, 1);
+				if (after > 1)
+					assert_int_equal(seqwin_counts(w)->lost, lost[i]);
+				expect(w, sent, lost[i], 0);
+			}
+		}
+	}
+}
+
+/* The first after it overtook the last before it, or those after it came in disorder. */
+static void disorder_around_a_loss(void **state)
+{
+	static const uint64_t orders[][6] = {
+		{1, 2, 5001, 3, 5002, 5003},
+		{1, 2, 3, 5003, 5001, 5002},
+		{1, 5002, 2, 3, 5001, 5003},
+	};
+	static const uint64_t overtaken[] = {1, 2, 3};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
+		struct seqwin *w = seqwin_new(1, 32, 131072);
+
+		for (size_t k = 0; k < 6; k++)
+			seqwin_put(w, orders[i][k], 100, MOST);
+		assert_int_equal(seqwin_counts(w)->lost, 4997);
+		assert_int_equal(seqwin_counts(w)->reordered, overtaken[i]);
+		expect(w, 5003, 4997, 0);
+	}
+}
+
+/* One datagram came long before its turn: those that it overtook came after a higher one. */
+static void one_far_too_early(void **state)
+{
+	struct seqwin *w = seqwin_new(1, 32, 131072);
+
+	(void)state;
+	put_range(w, 1, 100, 1);
+	assert_int_equal(seqwin_put(w, 500, 100, MOST), SEQ_HELD);
+	put_range(w, 101, 499, 1);
+	assert_int_equal(seqwin_counts(w)->reordered, 0);
+	put_range(w, 501, 600, 1);
+	assert_int_equal(seqwin_counts(w)->reordered, 399);
+	expect(w, 600, 0, 0);
+}
+
+/* Nearly all are lost, and a few forged numbers come between. */
+static void what_trickles_through_is_exact(void **state)
+{
+	static const uint64_t steps[] = {65, 100, 1000, 30000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		struct seqwin *w = seqwin_new(1, 32, 131072);
+		uint64_t sent = 400 * steps[i], x = 88172645463325252ULL, came = 0;
+
+		for (uint64_t at = 1; at <= sent; at += steps[i] / 2 + x % steps[i]) {
+			assert_int_not_equal(seqwin_put(w, at, 100, MOST), SEQ_FOREIGN);
+			came++;
+			if (came == 2 || came == 50)
+				seqwin_put(w, MOST - 1000 * came, 100, MOST);
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+		}
+		assert_in_range(seqwin_counts(w)->highest, sent / 2, sent);
+		expect(w, sent, sent - came, 2);
+	}
+}
+
+static void a_count_that_is_disproved(void **state)
+{
+	struct seqwin *w = seqwin_new(1, 32, 1024);
+
+	(void)state;
+	put_range(w, 1, 100, 1);
+	assert_int_equal(seqwin_put(w, 150, 100, MOST), SEQ_NEW); /* too near to be told apart */
+	put_range(w, 101, 110, 1);
+	assert_int_equal(seqwin_counts(w)->lost, 39);
+	assert_int_equal(seqwin_final(w, 110), -ERANGE);
+	assert_int_equal(seqwin_counts(w)->lost, 0);
+	assert_int_equal(seqwin_counts(w)->highest, 110);
+	assert_int_equal(seqwin_counts(w)->received, 110);
+	assert_int_equal(seqwin_counts(w)->foreign, 1);
+	assert_int_equal(seqwin_final(w, 10), -ERANGE); /* so many are not forged */
+	assert_int_equal(seqwin_counts(w)->highest, 110);
+	assert_int_equal(seqwin_counts(w)->received, 110);
+	put_range(w, 5001, 7000, 1);
+	assert_int_equal(seqwin_final(w, 110), -ERANGE); /* more than a window ago */
+	assert_int_equal(seqwin_counts(w)->highest, 7000);
+	assert_int_equal(seqwin_counts(w)->lost, 4890);
 	seqwin_free(w);
 }
 
@@ -212,6 +397,13 @@ int main(void)
 		cmocka_unit_test(positions_go_on_past_the_wrap),
 		cmocka_unit_test(huge_numbers_move_nothing),
 		cmocka_unit_test(agrees_with_a_full_table),
+		cmocka_unit_test(forged_numbers_ruin_nothing),
+		cmocka_unit_test(forgeries_all_the_time),
+		cmocka_unit_test(long_losses_are_exact),
+		cmocka_unit_test(disorder_around_a_loss),
+		cmocka_unit_test(one_far_too_early),
+		cmocka_unit_test(what_trickles_through_is_exact),
+		cmocka_unit_test(a_count_that_is_disproved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,7 +126,10 @@ static void a_silent_client_is_given_up(void **state)
 
 /* ---- UDP: a scripted sender that says at the end how many it sent ---- */
 
-#define SENT 60 /* of which some never came */
+struct scripted {
+	enum proto_say said;
+	int64_t sent, came; /* what the sender tells; what a receiver can know */
+};
 
 static int end_control(struct proto_session *s, enum proto_event *ev, struct weir_err *e)
 {
@@ -139,13 +142,14 @@ static int end_control(struct proto_session *s, enum proto_event *ev, struct wei
 static int tell_sent(struct proto_session *s, const struct proto_result *mine,
 		     struct proto_result *theirs, struct weir_err *e)
 {
-	(void)s;
+	const struct scripted *x = s->arg;
+
 	(void)e;
-	assert_int_equal(mine->flows[0].packets, 51); /* what a receiver can know */
+	assert_int_equal(mine->flows[0].packets, x->came);
 	theirs->flows = calloc(1, sizeof(*theirs->flows));
 	assert_non_null(theirs->flows);
 	theirs->n = 1;
-	theirs->flows[0] = (struct proto_flow_result){.udp = true, .packets = SENT};
+	theirs->flows[0] = (struct proto_flow_result){.udp = true, .packets = x->sent};
 	return 0;
 }
 static const struct proto scripted = {.name = "scripted",
@@ -185,22 +189,48 @@ static double value(const struct model_run *r, const char *metric)
 	return s ? s->value : -1;
 }
 
+static void open_udp_test(struct test *t, const struct flow_spec *spec)
+{
+	open_test(t, NET_UP);
+	close(t->data[0]);
+	close(t->data[1]);
+	flow_plan_fini(&t->plan);
+	assert_int_equal(flow_plan_init(&t->plan, spec, 1, 0), 0);
+	udp_data(t->data, spec);
+	t->fds[0] = t->data[0];
+	t->ps.proto = &scripted;
+}
+
+static void run_udp_test(struct test *t, int64_t sent, int64_t came)
+{
+	struct scripted x = {.sent = sent, .came = came};
+	struct measure_session ms = {.proto = &t->ps,
+				     .run = t->run,
+				     .stop_fd = t->stop[0],
+				     .run_start_ns = clk_mono_ns()};
+
+	t->ps.arg = &x;
+	assert_int_equal(send(t->ctl[1], "E", 1, 0), 1);
+	assert_int_equal(measure_session_run(&ms, "load", NULL), 0);
+	assert_int_equal(t->run->outcome, OUTCOME_COMPLETE);
+}
+
+static const char *event_text(const struct model_run *r, enum model_warn_code code)
+{
+	for (size_t i = 0; i < r->n_events; i++)
+		if (r->events[i].code == code)
+			return r->events[i].text;
+	return NULL;
+}
+
 /* The tail that never came is lost, a doubled datagram hides nothing, the clock has a name. */
 static void a_udp_session_ends_with_the_senders_count(void **state)
 {
 	struct flow_spec spec = {.transport = NET_UDP, .len = 1000, .rate_bps = 1000000};
-	struct measure_session ms;
 	struct test t;
 
 	(void)state;
-	open_test(&t, NET_UP);
-	close(t.data[0]);
-	close(t.data[1]);
-	flow_plan_fini(&t.plan);
-	assert_int_equal(flow_plan_init(&t.plan, &spec, 1, 0), 0);
-	udp_data(t.data, &spec);
-	t.fds[0] = t.data[0];
-	t.ps.proto = &scripted;
+	open_udp_test(&t, &spec);
 	for (uint32_t i = 1; i <= 51; i++) {
 		if (i == 7 || i == 8)
 			continue;
@@ -208,18 +238,77 @@ static void a_udp_session_ends_with_the_senders_count(void **state)
 		if (i == 9)
 			send_number(t.data[1], i, spec.len);
 	}
-	assert_int_equal(send(t.ctl[1], "E", 1, 0), 1);
-	ms = (struct measure_session){
-		.proto = &t.ps, .run = t.run, .stop_fd = t.stop[0], .run_start_ns = clk_mono_ns()};
-	assert_int_equal(measure_session_run(&ms, "load", NULL), 0);
-	assert_int_equal(t.run->outcome, OUTCOME_COMPLETE);
-	assert_true(value(t.run, "udp.lost") == SENT - 49);
+	run_udp_test(&t, 60, 51);
+	assert_true(value(t.run, "udp.lost") == 60 - 49);
 	assert_true(value(t.run, "udp.duplicates") == 1);
 	assert_true(value(t.run, "udp.datagrams") == 50);
 	assert_true(value(t.run, "udp.socket_drops") == 0);
 	assert_true(value(t.run, "udp.host_drops") >= 0);
 	assert_non_null(strstr(t.run->parts[0].params, "\"jitter_clock\":\"SO_TIMESTAMPNS\""));
+	assert_null(event_text(t.run, WARN_PEER_FIGURE));
+	assert_null(event_text(t.run, WARN_RECV_GT_SENT));
 	close_test(&t);
+}
+
+/* Without a rate any number may be true: one that nothing bears out moves nothing all the same. */
+static void a_forged_number_at_no_rate(void **state)
+{
+	struct flow_spec spec = {.transport = NET_UDP, .len = 1000};
+	struct test t;
+
+	(void)state;
+	open_udp_test(&t, &spec);
+	for (uint32_t i = 1; i <= 40; i++) {
+		send_number(t.data[1], i, spec.len);
+		if (i == 20)
+			send_number(t.data[1], 10000000, spec.len);
+	}
+	run_udp_test(&t, 50, 40);
+	assert_true(value(t.run, "udp.lost") == 10);
+	assert_true(value(t.run, "udp.datagrams") == 40);
+	assert_true(value(t.run, "udp.foreign") == 1);
+	assert_non_null(event_text(t.run, WARN_FOREIGN));
+	assert_null(event_text(t.run, WARN_PEER_FIGURE));
+	close_test(&t);
+}
+
+/* A number that is near enough to be believed, and a count that cannot be true. */
+static void a_count_below_what_came_is_told(void **state)
+{
+	static const struct {
+		uint32_t forged;
+		int64_t sent;
+		double lost, datagrams;
+		const char *says;
+	} rows[] = {
+		{90, 50, 10, 40,
+		 "counts 50 datagrams, but number 90 came: what is beyond was left"},
+		{0, 30, 0, 40, "counts 30 datagrams, but number 40 came: the loss is by what came"},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+		struct flow_spec spec = {.transport = NET_UDP, .len = 1000};
+		struct test t;
+
+		open_udp_test(&t, &spec);
+		for (uint32_t i = 1; i <= 40; i++) {
+			send_number(t.data[1], i, spec.len);
+			if (i == 30 && rows[k].forged)
+				send_number(t.data[1], rows[k].forged, spec.len);
+		}
+		run_udp_test(&t, rows[k].sent, rows[k].forged ? rows[k].forged : 40);
+		assert_true(value(t.run, "udp.lost") == rows[k].lost);
+		assert_true(value(t.run, "udp.datagrams") == rows[k].datagrams);
+		assert_non_null(event_text(t.run, WARN_PEER_FIGURE));
+		assert_non_null(strstr(event_text(t.run, WARN_PEER_FIGURE), rows[k].says));
+		if (rows[k].forged)
+			assert_null(event_text(t.run, WARN_RECV_GT_SENT));
+		else
+			assert_non_null(strstr(event_text(t.run, WARN_RECV_GT_SENT),
+					       "40 datagrams received of 30 sent"));
+		close_test(&t);
+	}
 }
 
 int main(void)
@@ -227,6 +316,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_silent_client_is_given_up),
 		cmocka_unit_test(a_udp_session_ends_with_the_senders_count),
+		cmocka_unit_test(a_forged_number_at_no_rate),
+		cmocka_unit_test(a_count_below_what_came_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,7 +274,7 @@ struct scripted {
 	bool wide;
 };
 
-static void scripted_open(struct scripted *s, const struct flow_spec *spec)
+static void scripted_prepare(struct scripted *s, const struct flow_spec *spec)
 {
 	struct net_engine_cfg cfg = {0};
 	int fds[2];
@@ -286,6 +286,11 @@ static void scripted_open(struct scripted *s, const struct flow_spec *spec)
 	assert_int_equal(net_engine_new(&cfg, &s->en, NULL), 0);
 	assert_int_equal(net_engine_add(s->en, fds[1], spec, false, NULL), 0);
 	assert_int_equal(net_engine_prepare(s->en, NULL), 0);
+}
+
+static void scripted_open(struct scripted *s, const struct flow_spec *spec)
+{
+	scripted_prepare(s, spec);
 	net_engine_go(s->en);
 }
 
@@ -345,6 +350,46 @@ static void a_duplicate_hides_no_loss(void **state)
 		assert_int_equal(u.foreign, 1 + wide);
 		assert_int_equal(u.highest, 12);
 		assert_int_equal(u.lost, 5); /* 2, 7, 10, 11, 12 */
+	}
+}
+
+/* The engine's window, put where the counter is about to wrap: 2^32 datagrams would take a while. */
+static void the_counter_wraps_on_the_wire(void **state)
+{
+	enum { BEFORE = 95, CAME = 200, SENT = 205 };
+	struct flow_spec spec = {.transport = NET_UDP, .len = 64, .rate_bps = 1000000};
+	const uint64_t first = (1ULL << 32) - BEFORE;
+
+	(void)state;
+	for (int wide = 0; wide < 2; wide++) {
+		struct net_udp_sample u;
+		struct net_udp *flow;
+		struct scripted s;
+
+		spec.counters_64bit = wide;
+		scripted_prepare(&s, &spec);
+		flow = s.en->flows[0]->udp;
+		seqwin_free(flow->win);
+		flow->win = seqwin_new(first, wide ? 64 : 32, (uint32_t)flow->window);
+		assert_non_null(flow->win);
+		net_engine_go(s.en);
+		/* Of ten: the fifth and sixth swapped, the eighth lost, the last one doubled. */
+		for (uint64_t i = 0; i < CAME; i++) {
+			uint64_t k = i % 10;
+
+			if (k == 7)
+				continue;
+			scripted_send(&s, first + (k == 4 ? i + 1 : k == 5 ? i - 1 : i));
+			if (k == 9)
+				scripted_send(&s, first + i);
+		}
+		u = scripted_end(&s, SENT);
+		assert_int_equal(u.highest, SENT);
+		assert_int_equal(u.duplicates, CAME / 10);
+		assert_int_equal(u.reordered, CAME / 10);
+		assert_int_equal(u.lost, CAME / 10 + SENT - CAME);
+		assert_int_equal(u.received, CAME);
+		assert_int_equal(u.foreign + u.late, 0);
 	}
 }
 
@@ -572,6 +617,7 @@ int main(void)
 		cmocka_unit_test(long_calls_cost_no_rate),
 		cmocka_unit_test(many_flows),
 		cmocka_unit_test(a_duplicate_hides_no_loss),
+		cmocka_unit_test(the_counter_wraps_on_the_wire),
 		cmocka_unit_test(hellos_and_scraps_are_no_data),
 		cmocka_unit_test(what_came_before_the_stop_is_counted),
 		cmocka_unit_test(a_lossy_relay_is_counted_exactly),

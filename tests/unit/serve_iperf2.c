@@ -118,6 +118,43 @@ static void a_burst_is_counted_whole(void **state)
 	assert_int_equal(server_stop(&s), 0);
 }
 
+/* Several begin at once: each one's datagrams are its own, none is lost on the way to its process. */
+static void bursts_of_many_are_told_apart(void **state)
+{
+	enum { CLIENTS = 4, N = 40 };
+	char line[SERVE_LINE_MAX];
+	struct iperf2_report r;
+	struct server s;
+	int fds[CLIENTS];
+
+	(void)state;
+	start(&s);
+	for (int k = 0; k < CLIENTS; k++)
+		fds[k] = open_to(&s, SOCK_DGRAM);
+	for (int i = 1; i <= N; i++) {
+		for (int k = 0; k < CLIENTS; k++) {
+			uint8_t p[DGRAM];
+
+			put_number(p, true, i);
+			if (i <= N - k) /* the rest of it is lost */
+				assert_int_equal(send(fds[k], p, sizeof(p), 0), sizeof(p));
+		}
+	}
+	for (int k = 0; k < CLIENTS; k++) {
+		uint8_t got[2048];
+		ssize_t len = answered(fds[k], true, N + 1, got, sizeof(got));
+
+		assert_in_range(len, 1, DGRAM);
+		assert_true(iperf2_report_get(got, (size_t)len, &r));
+		assert_int_equal(r.lost, k);
+		assert_int_equal(r.bytes, (N + 1 - k) * DGRAM);
+		close(fds[k]);
+		server_line(&s, line, sizeof(line));
+		assert_non_null(strstr(line, "done"));
+	}
+	assert_int_equal(server_stop(&s), 0);
+}
+
 /* Of 2.1.8's: reverse, full duplex; of 2.0.5's: -d, -r; an end; too little. Nothing comes back. */
 static void datagrams_start_nothing(void **state)
 {
@@ -221,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_burst_is_counted_whole),
+		cmocka_unit_test(bursts_of_many_are_told_apart),
 		cmocka_unit_test(datagrams_start_nothing),
 		cmocka_unit_test(it_calls_nobody),
 		cmocka_unit_test(any_first_bytes),
