@@ -1,45 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * iperf 2, both roles: no control connection, no negotiation. A TCP flow's first bytes carry the
+ * iperf 2 as a client: no control connection, no negotiation. A TCP flow's first bytes carry the
  * wishes and its end ends the test; of UDP every datagram carries them, a negative number is the
  * end, and the answer to it is the server's whole report.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "proto/priv.h"
+#include "proto/iperf2_priv.h"
 
-#define UDP_LEN         1470
-#define UDP_LEN_V6      1450
-#define FIRST_NS        (4 * NSEC_PER_SEC) /* for a header that has begun */
-#define TIME_DEFAULT_NS (10 * NSEC_PER_SEC)
-#define FIN_TRIES       10
-#define FIN_REFUSALS    3
-#define FIN_WAIT_NS     (250 * NSEC_PER_MSEC)
-#define FIN_LEAD_NS     (20 * NSEC_PER_MSEC) /* the last datagrams may take another queue */
-#define FIN_SILENCE_NS  (500 * NSEC_PER_MSEC)
-#define FIN_ANSWERS     16
-#define FIN_LOOK_NS     (5 * NSEC_PER_MSEC)
-#define END_WAIT_NS     (5 * NSEC_PER_SEC)
-#define HANGUP_NS       (2 * NSEC_PER_SEC)
-#define WASTE           4096
+#define UDP_LEN      1470
+#define UDP_LEN_V6   1450
+#define FIN_TRIES    10
+#define FIN_REFUSALS 3
+#define FIN_WAIT_NS  (250 * NSEC_PER_MSEC)
+#define FIN_LEAD_NS  (20 * NSEC_PER_MSEC) /* the last datagrams may take another queue */
+#define END_WAIT_NS  (5 * NSEC_PER_SEC)
+#define WASTE        4096
 
-struct state {
-	int *fd; /* the data sockets once more: the engine closes its own */
-	size_t n;
-	bool newer;
-	uint32_t len; /* UDP: of the datagram that is answered */
-	uint8_t head[IPERF2_FIRST_MAX];
-};
-
-static int state_new(struct proto_session *s, size_t n, struct weir_err *e)
+int iperf2_state_new(struct proto_session *s, size_t n, struct weir_err *e)
 {
-	struct state *st = calloc(1, sizeof(*st));
+	struct iperf2_state *st = calloc(1, sizeof(*st));
 
 	if (st)
 		st->fd = calloc(n ? n : 1, sizeof(*st->fd));
@@ -56,7 +41,7 @@ static int state_new(struct proto_session *s, size_t n, struct weir_err *e)
 
 static void iperf2_close(struct proto_session *s)
 {
-	struct state *st = s->state;
+	struct iperf2_state *st = s->state;
 
 	for (size_t i = 0; st && i < st->n; i++)
 		if (st->fd[i] >= 0)
@@ -72,7 +57,7 @@ static void iperf2_close(struct proto_session *s)
 	s->ctl_fd = -1;
 }
 
-static void tell_opened(struct proto_session *s)
+void iperf2_tell_opened(struct proto_session *s)
 {
 	if (s->iperf2 && s->iperf2->opened)
 		s->iperf2->opened(s->iperf2->arg, s);
@@ -132,7 +117,7 @@ static int open_one(struct proto_session *s, size_t i, struct weir_err *e)
 static int say_hello(struct proto_session *s, int fd, const struct iperf2_hello *h,
 		     struct weir_err *e)
 {
-	struct state *st = s->state;
+	struct iperf2_state *st = s->state;
 	size_t n = iperf2_tcp_put(h, st->head);
 	int ret;
 
@@ -145,7 +130,7 @@ static int say_hello(struct proto_session *s, int fd, const struct iperf2_hello 
 static int open_flow(struct proto_session *s, size_t i, const struct iperf2_hello *h,
 		     struct weir_err *e)
 {
-	struct state *st = s->state;
+	struct iperf2_state *st = s->state;
 	int fd = open_one(s, i, e), ret = 0;
 
 	if (fd < 0)
@@ -159,7 +144,7 @@ static int open_flow(struct proto_session *s, size_t i, const struct iperf2_hell
 
 static void udp_wishes(struct proto_session *s, const struct iperf2_hello *h)
 {
-	struct state *st = s->state;
+	struct iperf2_state *st = s->state;
 
 	iperf2_tcp_put(h, st->head);
 	for (size_t i = 0; i < s->plan->n; i++) {
@@ -212,7 +197,7 @@ static int iperf2_connect(struct proto_session *s, struct weir_err *e)
 	if (ret == 0)
 		ret = proto_fds_new(s, s->plan->n, e);
 	if (ret == 0)
-		ret = state_new(s, s->plan->n, e);
+		ret = iperf2_state_new(s, s->plan->n, e);
 	if (ret < 0)
 		return ret;
 	h = wishes(s, streams);
@@ -223,7 +208,7 @@ static int iperf2_connect(struct proto_session *s, struct weir_err *e)
 	if (ret == 0)
 		ret = open_down(s, streams, e);
 	if (ret == 0)
-		tell_opened(s);
+		iperf2_tell_opened(s);
 	return ret;
 }
 
@@ -243,31 +228,14 @@ static void await_end(struct proto_session *s, int fd, int64_t deadline_ns)
 	}
 }
 
-/* A client that still sends, or reads, when its server has closed would see a reset. */
-static void await_hangup(const struct proto_session *s, int fd, int64_t deadline_ns)
+static void end_tcp(struct proto_session *s)
 {
-	struct pollfd p[2] = {{.fd = fd, .events = POLLRDHUP},
-			      {.fd = s->stop_fd, .events = POLLIN}};
-	int64_t left;
-
-	while ((left = deadline_ns - clk_mono_ns()) > 0 && !p[0].revents && !p[1].revents)
-		poll(p, 2, (int)(left / NSEC_PER_MSEC) + 1);
-}
-
-static int exchange_tcp(struct proto_session *s)
-{
-	struct state *st = s->state;
+	struct iperf2_state *st = s->state;
 	int64_t deadline = clk_mono_ns() + END_WAIT_NS;
 
-	if (has_dir(s, NET_DOWN)) {
-		if (s->role == PROTO_SERVER)
-			await_hangup(s, st->fd[0], clk_mono_ns() + HANGUP_NS);
-		return 0;
-	}
-	for (size_t i = 0; s->role == PROTO_CLIENT && i < st->n; i++)
+	for (size_t i = 0; !has_dir(s, NET_DOWN) && i < st->n; i++)
 		if (st->fd[i] >= 0)
 			await_end(s, st->fd[i], deadline);
-	return 0;
 }
 
 /* ---- UDP: the end and its answer ---------------------------------------------------- */
@@ -308,7 +276,7 @@ static int await_report(struct proto_session *s, int fd, int64_t until_ns, struc
 
 static int end_flow(struct proto_session *s, size_t i, int64_t sent, struct iperf2_report *r)
 {
-	const struct state *st = s->state;
+	const struct iperf2_state *st = s->state;
 	const struct flow_spec *f = &s->plan->flows[i];
 	uint8_t *p = calloc(1, f->len);
 	int ret = p ? -ETIMEDOUT : -ENOMEM, refusals = 0;
@@ -375,244 +343,17 @@ static int end_udp(struct proto_session *s, const struct proto_result *mine,
 	return 0;
 }
 
-/* The length of the end that came once more, 0 when none does. The engine has shut the socket for
- * reading, so it is always readable. */
-static size_t end_again(const struct proto_session *s, int fd, int64_t deadline_ns)
-{
-	uint8_t p[WASTE];
-
-	while (clk_mono_ns() < deadline_ns) {
-		ssize_t n = recv(fd, p, sizeof(p), MSG_DONTWAIT);
-
-		if (n >= 4 && p[0] & 0x80)
-			return (size_t)n;
-		if (n <= 0 && net_wait_readable(s->stop_fd, clk_mono_ns() + FIN_LOOK_NS, -1) == 0)
-			return 0;
-	}
-	return 0;
-}
-
-/* One answer an end, none longer than it; the first, none longer than the flow's first datagram. */
-static void answer_ends(struct proto_session *s, const struct proto_result *mine)
-{
-	const struct state *st = s->state;
-	const struct proto_flow_result *f = &mine->flows[0];
-	uint8_t out[IPERF2_REPORT_MAX];
-	struct iperf2_report r = {.bytes = f->bytes,
-				  .seconds = f->seconds,
-				  .lost = (uint64_t)f->lost,
-				  .reordered = (uint64_t)f->reordered,
-				  .datagrams = (uint64_t)f->packets,
-				  .jitter = f->jitter};
-	size_t most = st->len;
-
-	for (int k = 0; k < FIN_ANSWERS && most; k++) {
-		size_t len = iperf2_report_put(&r, st->newer, r.datagrams, most, out);
-
-		if (len)
-			proto_say_bytes(st->fd[0], out, len);
-		most = end_again(s, st->fd[0], clk_mono_ns() + FIN_SILENCE_NS);
-		most = most < st->len ? most : st->len;
-	}
-}
-
 static int iperf2_exchange(struct proto_session *s, const struct proto_result *mine,
 			   struct proto_result *theirs, struct weir_err *e)
 {
 	*theirs = (struct proto_result){.cpu_total = -1, .cpu_user = -1, .cpu_system = -1};
-	if (!proto_has_udp(s->plan))
-		return exchange_tcp(s);
-	if (s->role == PROTO_CLIENT)
+	if (s->role == PROTO_SERVER)
+		iperf2_server_end(s, mine);
+	else if (proto_has_udp(s->plan))
 		return end_udp(s, mine, theirs, e);
-	answer_ends(s, mine);
-	return 0;
-}
-
-/* ---- server -------------------------------------------------------------------------- */
-
-static bool is_udp(int fd)
-{
-	int type = 0;
-	socklen_t n = sizeof(type);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) && type == SOCK_DGRAM;
-}
-
-/* What the connection begins with, left in it. A peer that is silent or ends has said all. */
-static int peek_hello(struct proto_session *s, struct iperf2_hello *h, uint8_t p[IPERF2_FIRST_MAX])
-{
-	int64_t deadline = clk_mono_ns() + FIRST_NS;
-	int want = 4, ret;
-
-	for (;;) {
-		ssize_t n;
-
-		setsockopt(s->ctl_fd, SOL_SOCKET, SO_RCVLOWAT, &want, sizeof(want));
-		ret = net_wait_readable(s->ctl_fd, deadline, s->stop_fd);
-		n = recv(s->ctl_fd, p, IPERF2_FIRST_MAX, MSG_PEEK | MSG_DONTWAIT);
-		if (ret == -ECANCELED || (n < 0 && errno != EAGAIN && errno != EINTR))
-			return ret ? ret : -errno;
-		if (n < 0)
-			n = 0;
-		size_t more = iperf2_tcp_read(p, (size_t)n, h);
-		if (!more)
-			return 0;
-		if (ret < 0 || n < want) { /* silent, or at its end */
-			*h = (struct iperf2_hello){0};
-			return 0;
-		}
-		want = (int)n + (int)more;
-	}
-}
-
-static bool key_fits(const struct proto_session *s, const struct iperf2_hello *h)
-{
-	const char *key = s->iperf2 ? s->iperf2->key : NULL;
-	size_t n = key ? strlen(key) : 0;
-
-	if (!key)
-		return !h->key;
-	return h->key && h->key_len == n && proto_psk_same(key, (const char *)h->key, n);
-}
-
-/* A sender here needs an end, and keeps to the server's rate. */
-static void bound_down(struct flow_plan *p, const struct iperf2_hello *h,
-		       const struct proto_limits *lim)
-{
-	struct flow_spec *f = &p->flows[p->n - 1];
-
-	p->duration_ns = h->time_ns;
-	p->bytes = h->time_ns ? 0 : h->bytes;
-	if (!p->duration_ns && !p->bytes)
-		p->duration_ns = TIME_DEFAULT_NS;
-	if (lim->duration_ns && (!p->duration_ns || p->duration_ns > lim->duration_ns)) {
-		p->duration_ns = lim->duration_ns;
-		p->bytes = 0;
-	}
-	f->rate_bps = h->rate_bps;
-	if (lim->rate_bps && (!f->rate_bps || f->rate_bps > lim->rate_bps))
-		f->rate_bps = lim->rate_bps;
-}
-
-static int plan_of(struct proto_session *s, const struct flow_spec *spec, bool up, bool down,
-		   struct weir_err *e)
-{
-	s->plan = calloc(1, sizeof(*s->plan));
-	if (!s->plan || flow_plan_init(s->plan, spec, up, down))
-		return err_os(e, ENOMEM, "flow plan");
-	return 0;
-}
-
-static void name_peer(struct proto_session *s, const struct iperf2_hello *h)
-{
-	snprintf(s->peer.tool, sizeof(s->peer.tool), "%s", h->header ? "iperf" : "stream");
-	iperf2_version(h->version_u, h->version_l, s->peer.version, sizeof(s->peer.version));
-}
-
-/* Read off, so that closing does not reset the connection. */
-static void skip_bytes(struct proto_session *s, size_t n)
-{
-	uint8_t waste[IPERF2_FIRST_MAX];
-
-	proto_read(s, waste, n < sizeof(waste) ? n : sizeof(waste), clk_mono_ns() + FIRST_NS,
-		   s->stop_fd);
-}
-
-static int accept_tcp(struct proto_session *s, const struct proto_limits *lim, struct weir_err *e)
-{
-	uint8_t p[IPERF2_FIRST_MAX], ack[IPERF2_ACK];
-	struct iperf2_hello h;
-	const int one = 1;
-	int ret = peek_hello(s, &h, p);
-
-	setsockopt(s->ctl_fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
-	if (ret < 0)
-		return proto_read_err(s, ret, "reading its first bytes", e);
-	name_peer(s, &h);
-	if (h.bounceback)
-		return err_set(e, WEIR_LIMIT, EOPNOTSUPP, "bounce-back is not served");
-	if (!key_fits(s, &h))
-		return err_set(e, WEIR_PEER, EACCES, "its access key is not the one here");
-	if (h.dual)
-		snprintf(s->lowered, sizeof(s->lowered),
-			 "a connection back (-%s) is not made: a server calls nobody",
-			 h.now ? "d" : "r");
-	ret = plan_of(s,
-		      &(struct flow_spec){.transport = NET_TCP,
-					  .note_last = true,
-					  .digits = h.reverse || h.full_duplex,
-					  .tos = lim->no_high_dscp && h.tos >= 0xc0 ? 0 : h.tos},
-		      !h.reverse, h.reverse || h.full_duplex, e);
-	if (ret < 0)
-		return ret;
-	if (h.reverse || h.full_duplex)
-		bound_down(s->plan, &h, lim);
 	else
-		s->plan->duration_ns = lim->duration_ns;
-	if (h.reverse)
-		skip_bytes(s, IPERF2_HEADER + (h.key_len ? 2 + h.key_len : 0));
-	else if (h.skip)
-		skip_bytes(s, h.skip);
-	if (h.peer_detect)
-		proto_say_bytes(s->ctl_fd, ack, iperf2_ack_put(ack));
+		end_tcp(s);
 	return 0;
-}
-
-static int accept_udp(struct proto_session *s, const struct proto_limits *lim, struct weir_err *e)
-{
-	const struct proto_early *first = s->n_early ? &s->early[0] : NULL;
-	struct iperf2_hello h;
-	int ret;
-
-	if (!first || !iperf2_udp_read(first->p, first->n, &h))
-		return err_set(e, WEIR_PEER, EPROTO, "no datagram of iperf 2's");
-	name_peer(s, &h);
-	if (h.reverse || h.full_duplex || h.dual)
-		return err_set(e, WEIR_LIMIT, EOPNOTSUPP,
-			       "UDP towards a client is not sent on a datagram that anybody can "
-			       "forge");
-	ret = plan_of(s,
-		      &(struct flow_spec){.transport = NET_UDP,
-					  .len = first->n,
-					  .rate_bps = h.rate_bps,
-					  .counters_64bit = h.wide,
-					  .udp_form = NET_UDP_IPERF2,
-					  .udp_from_zero = h.from_zero},
-		      true, false, e);
-	if (ret == 0)
-		s->plan->duration_ns = lim->duration_ns;
-	return ret;
-}
-
-static int iperf2_accept(struct proto_session *s, const struct proto_limits *lim,
-			 struct weir_err *e)
-{
-	return is_udp(s->ctl_fd) ? accept_udp(s, lim, e) : accept_tcp(s, lim, e);
-}
-
-static int iperf2_streams(struct proto_session *s, struct weir_err *e)
-{
-	struct state *st;
-	int ret = proto_fds_new(s, s->plan->n, e);
-
-	if (ret == 0)
-		ret = state_new(s, s->plan->n, e);
-	if (ret < 0)
-		return ret;
-	st = s->state;
-	st->newer = s->plan->flows[0].counters_64bit;
-	st->len = s->plan->flows[0].len;
-	st->fd[0] = dup(s->ctl_fd);
-	if (s->plan->n > 1)
-		s->fds[1] = dup(s->ctl_fd);
-	s->fds[0] = s->ctl_fd;
-	s->ctl_fd = -1;
-	if (st->fd[0] < 0 || (s->plan->n > 1 && s->fds[1] < 0))
-		return err_os(e, errno, "data connection");
-	ret = proto_apply(s->fds[0], &s->plan->flows[0], e);
-	if (ret == 0)
-		tell_opened(s);
-	return ret;
 }
 
 /* ---- the row -------------------------------------------------------------------------- */
@@ -660,8 +401,8 @@ const struct proto proto_iperf2 = {
 	.udp = PROTO_UDP_NEVER,
 	.sniff = iperf2_sniff,
 	.connect = iperf2_connect,
-	.accept = iperf2_accept,
-	.streams = iperf2_streams,
+	.accept = iperf2_server_accept,
+	.streams = iperf2_server_streams,
 	.start = iperf2_start,
 	.on_control = iperf2_on_control,
 	.end = iperf2_end,
