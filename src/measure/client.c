@@ -60,10 +60,9 @@ static bool not_ready(int rc)
 }
 
 /* A server that has just ended one test may need a moment before the next. */
-static int dial(struct proto_session *ps, const struct measure_client *c, bool again,
-		struct weir_err *e)
+static int dial(struct proto_session *ps, const char *force, bool again, struct weir_err *e)
 {
-	int rc = proto_dial(ps, c->proto, e);
+	int rc = proto_dial(ps, force, e);
 
 	for (int i = 0; again && i < BUSY_TRIES && not_ready(rc); i++) {
 		struct pollfd p = {.fd = ps->stop_fd, .events = POLLIN};
@@ -72,7 +71,7 @@ static int dial(struct proto_session *ps, const struct measure_client *c, bool a
 			break;
 		if (e)
 			*e = (struct weir_err){0};
-		rc = proto_dial(ps, c->proto, e);
+		rc = proto_dial(ps, force, e);
 	}
 	return rc;
 }
@@ -118,13 +117,16 @@ int measure_client_run(struct measure_ctx *ctx, const struct measure_client *c,
 	if (ctx->hooks && ctx->hooks->plan)
 		ctx->hooks->plan(ctx->hooks->arg, plan);
 	if (rc >= 0)
-		rc = dial(&ps, c, again, e);
+		rc = dial(&ps, c->proto ? c->proto : first ? NULL : ctx->run->protocol, again, e);
 	if (rc < 0)
 		goto out;
 	note_peer(ctx->run, &ps);
 	if (first)
 		measure_note_link(ctx->run, ps.ctl_fd >= 0 ? ps.ctl_fd : ps.fds[0]);
 	rc = measure_session_run(&ms, name, e);
+	if (rc >= 0 && ps.found[0])
+		measure_event(ctx->run, ctx->sink, (uint32_t)ctx->run->n_parts - 1, WARN_PEER_FOUND,
+			      MODEL_NO_TIME, "%s", ps.found);
 	if (rc >= 0 && ps.proto->data_ends) /* it may have told who it is */
 		note_peer(ctx->run, &ps);
 	if (rc >= 0 && ps.proto->lines)

@@ -121,6 +121,7 @@ enum model_warn_code {
 	WARN_MISMATCH,      /* figures of the report contradict each other */
 	WARN_UNAVAILABLE,   /* a figure is printed, but cannot be one */
 	WARN_UNREACHABLE,   /* sends ended in ICMP errors */
+	WARN_PEER_FOUND,    /* by its own first bytes, not by the greeting or --proto */
 	WARN_OTHER,         /* read from a newer version's file; the text has its code */
 	WARN_MAX
 };

@@ -53,6 +53,7 @@ static const struct model_warn warns[WARN_MAX] = {
 	[WARN_MISMATCH] = {"mismatch", MODEL_WARN, "figures of the report contradict each other"},
 	[WARN_UNAVAILABLE] = {"unavailable", MODEL_NOTE, "a figure is printed that cannot be one"},
 	[WARN_UNREACHABLE] = {"unreachable", MODEL_WARN, "something refuses the datagrams: errors came back by ICMP"},
+	[WARN_PEER_FOUND] = {"peer-found", MODEL_NOTE, "who is at the far end was found out by asking"},
 	[WARN_OTHER] = {"other", MODEL_WARN, "a warning that this version does not know"},
 };
 /* clang-format on */

@@ -80,11 +80,17 @@ static void put_buf(struct proto_session *s, struct buf *b)
 	buf_fini(b);
 }
 
+/* A client's patience is its user's, at most nttcp's own. */
+static int64_t patience_ns(const struct proto_session *s, int64_t most)
+{
+	return s->role == PROTO_CLIENT && proto_idle_ns(s) < most ? proto_idle_ns(s) : most;
+}
+
 /* A line without its end; byte by byte, because what follows may be the next one's. */
 static ssize_t get_line(struct proto_session *s, char *dst, size_t cap, struct weir_err *e)
 {
 	const struct state *st = s->state;
-	int64_t deadline = clk_mono_ns() + SILENCE_NS;
+	int64_t deadline = clk_mono_ns() + patience_ns(s, SILENCE_NS);
 
 	for (size_t n = 0; n < cap; n++) {
 		int ret = net_read_full(st->ctl, dst + n, 1, deadline, s->stop_fd);
@@ -128,7 +134,7 @@ static bool is_peer(const struct proto_session *s, struct net_addr *a)
 /* The control peer's connection; others are closed. */
 static int take_tcp(struct proto_session *s, int listener, struct weir_err *e)
 {
-	int64_t deadline = clk_mono_ns() + ACCEPT_NS;
+	int64_t deadline = clk_mono_ns() + patience_ns(s, ACCEPT_NS);
 
 	for (;;) {
 		struct net_addr a = {.len = sizeof(a.ss)};
@@ -149,7 +155,7 @@ static int take_tcp(struct proto_session *s, int listener, struct weir_err *e)
 /* The first datagram of the control peer's says who sends; it stays in the queue. */
 static int take_udp(struct proto_session *s, int fd, struct weir_err *e)
 {
-	int64_t deadline = clk_mono_ns() + ACCEPT_NS;
+	int64_t deadline = clk_mono_ns() + patience_ns(s, ACCEPT_NS);
 
 	for (;;) {
 		struct net_addr a = {.len = sizeof(a.ss)};

@@ -82,6 +82,25 @@ int proto_data_take(struct proto_session *s, int64_t deadline_ns, struct weir_er
 /* What fits now, without waiting and without SIGPIPE. */
 void proto_say_bytes(int fd, const void *p, size_t n);
 
+/* ---- the client's way in (probe.c, probe_own.c) --------------------------------------- */
+
+#define PROTO_ADDRS_MAX 16
+int64_t proto_dial_timeout(const struct proto_session *s);
+/* Of s->host and s->port: how many, or -errno. */
+int proto_addrs(const struct proto_session *s, struct net_addr addrs[PROTO_ADDRS_MAX],
+		struct weir_err *e);
+/* s->ctl_fd, to the first address that takes it. spec: it is a data connection. */
+int proto_open_control(struct proto_session *s, const struct flow_spec *spec, struct weir_err *e);
+/* The protocol whose own port it is, or NULL. */
+const struct proto *proto_own_port(uint16_t port);
+/* Connects as p, which has no greeting. */
+int proto_dial_own(struct proto_session *s, const struct proto *p, struct weir_err *e);
+/* The same; by UDP only when p has answered. */
+int proto_ask_own(struct proto_session *s, const struct proto *p, struct weir_err *e);
+/* weir's and iperf3's greeting ended with `ret`, and why is in e: does another answer? given: on
+ * that port alone. */
+int proto_ask_others(struct proto_session *s, int ret, bool given, struct weir_err *e);
+
 /* ---- UDP flows (udp.c) --------------------------------------------------------------- */
 
 bool proto_has_udp(const struct flow_plan *p);

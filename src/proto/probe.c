@@ -12,16 +12,14 @@
 
 #include "proto/priv.h"
 
-#define ADDRS_MAX    16
 #define TIMEOUT_NS   (5 * NSEC_PER_SEC)
 #define SHARE_MIN_NS (250 * NSEC_PER_MSEC)
 #define MORE_NS      (200 * NSEC_PER_MSEC) /* for the rest of a first line */
 #define PEEK_MAX     64
-#define ASK_NS       NSEC_PER_SEC
 
 /* ---- connecting --------------------------------------------------------------------- */
 
-static int64_t dial_timeout(const struct proto_session *s)
+int64_t proto_dial_timeout(const struct proto_session *s)
 {
 	return s->timeout_ns > 0 ? s->timeout_ns : TIMEOUT_NS;
 }
@@ -31,7 +29,7 @@ static int connect_any(struct proto_session *s, const struct net_addr *a, int n,
 		       const struct flow_spec *spec, struct weir_err *e)
 {
 	struct net_sock_opts o = s->sock ? *s->sock : (struct net_sock_opts){0};
-	int64_t deadline = clk_mono_ns() + dial_timeout(s);
+	int64_t deadline = clk_mono_ns() + proto_dial_timeout(s);
 	int fd = -EINVAL;
 
 	o.bind_port = spec ? s->cport : 0; /* a local port is for data connections only */
@@ -60,11 +58,11 @@ static bool has_port(const char *host)
 	       (strchr(host, ':') == colon || colon[-1] == ']');
 }
 
-static int resolve(const struct proto_session *s, struct net_addr addrs[ADDRS_MAX],
-		   struct weir_err *e)
+int proto_addrs(const struct proto_session *s, struct net_addr addrs[PROTO_ADDRS_MAX],
+		struct weir_err *e)
 {
 	int n = net_resolve(s->host, s->port, s->sock ? s->sock->family : AF_UNSPEC, addrs,
-			    ADDRS_MAX, e);
+			    PROTO_ADDRS_MAX, e);
 
 	if (n < 0)
 		return has_port(s->host) ? err_hint(e, "the port goes apart: -p %.5s",
@@ -73,10 +71,10 @@ static int resolve(const struct proto_session *s, struct net_addr addrs[ADDRS_MA
 	return n;
 }
 
-static int open_control(struct proto_session *s, const struct flow_spec *spec, struct weir_err *e)
+int proto_open_control(struct proto_session *s, const struct flow_spec *spec, struct weir_err *e)
 {
-	struct net_addr addrs[ADDRS_MAX];
-	int n = resolve(s, addrs, e);
+	struct net_addr addrs[PROTO_ADDRS_MAX];
+	int n = proto_addrs(s, addrs, e);
 
 	if (n < 0)
 		return n;
@@ -89,25 +87,6 @@ static int open_control(struct proto_session *s, const struct flow_spec *spec, s
 	if (getsockname(s->ctl_fd, &s->local_addr.sa, &s->local_addr.len) < 0)
 		s->local_addr.len = 0;
 	return 0;
-}
-
-/* A protocol with a port of its own: its own first bytes, or its first data connection. */
-static int dial_own(struct proto_session *s, const struct proto *p, struct weir_err *e)
-{
-	struct net_addr addrs[ADDRS_MAX];
-	const struct flow_spec *spec = &s->plan->flows[0];
-	int ret;
-
-	s->proto = p;
-	if (p->in_band && spec->transport == NET_UDP) {
-		ret = resolve(s, addrs, e);
-		s->peer_addr = ret > 0 ? addrs[0] : s->peer_addr;
-	} else {
-		ret = open_control(s, p->in_band ? spec : NULL, e);
-	}
-	if (ret >= 0)
-		ret = p->connect(s, e);
-	return ret < 0 ? ret : 0;
 }
 
 /* ---- who answers ---------------------------------------------------------------------- */
@@ -125,9 +104,6 @@ static const struct {
 	{"RFB ", 4, "a VNC server"},         {"\xff\xfb", 2, "a telnet server"},
 	{"\xff\xfd", 2, "a telnet server"},  {"WEIR/1;", 7, "an echo service"},
 };
-
-/* Who has a port of its own, in the order of asking. */
-static const struct proto *const own_ports[] = {&proto_iperf2, &proto_nttcp};
 
 static const char *name_other(const uint8_t *p, size_t n)
 {
@@ -162,6 +138,20 @@ static int not_ours(const struct proto_session *s, const uint8_t *p, size_t n, s
 	return err_hint(e, "is the port right? weir serve and iperf3 -s use %d", PROTO_PORT);
 }
 
+/* It takes the greeting for a request: what it says to one that it does not understand. */
+static bool is_nttcp(const uint8_t *p, size_t n)
+{
+	return n >= 9 && !memcmp(p, "dataport:", 9);
+}
+
+static int wants_request(const struct proto_session *s, struct weir_err *e)
+{
+	char peer[160];
+
+	proto_peer_name(s, peer, sizeof(peer));
+	return err_set(e, WEIR_PEER, ENOMSG, "%s is nttcp, not weir or iperf3", peer);
+}
+
 static int silent(const struct proto_session *s, struct weir_err *e)
 {
 	char peer[160];
@@ -170,8 +160,9 @@ static int silent(const struct proto_session *s, struct weir_err *e)
 	err_set(e, WEIR_PEER, ETIMEDOUT,
 		"%s takes the connection but says nothing for %.3g s: an iperf3 that another "
 		"client blocks, an iperf 2, or some other service",
-		peer, (double)dial_timeout(s) * 1e-9);
-	return err_hint(e, "restart an iperf3 server that hangs; iperf 2 is another protocol");
+		peer, (double)proto_dial_timeout(s) * 1e-9);
+	return err_hint(e, "restart an iperf3 server that hangs; --proto iperf2 sends to who says "
+			   "nothing");
 }
 
 static int closed(const struct proto_session *s, int err, struct weir_err *e)
@@ -231,7 +222,7 @@ static int peek_more(struct proto_session *s, uint8_t *p, int n)
  */
 static int first_bytes(struct proto_session *s, uint8_t *p, bool *nudged)
 {
-	int64_t timeout = dial_timeout(s), start = clk_mono_ns();
+	int64_t timeout = proto_dial_timeout(s), start = clk_mono_ns();
 	int n = peek(s, p, start + timeout * 4 / 5);
 
 	*nudged = false;
@@ -257,6 +248,8 @@ static int identify(struct proto_session *s, struct weir_err *e)
 		return closed(s, n ? n : -ECONNRESET, e);
 	if (!name_ours(p, (size_t)n) || p[0] == 0xff)
 		n = peek_more(s, p, n);
+	if (is_nttcp(p, (size_t)n))
+		return wants_request(s, e);
 	proto = name_ours(p, (size_t)n);
 	if (!proto)
 		return not_ours(s, p, (size_t)n, e);
@@ -318,11 +311,11 @@ static int dial_cookie(struct proto_session *s, const char *force, struct weir_e
 	int ret;
 
 	make_cookie(s, force);
-	ret = open_control(s, NULL, e);
+	ret = proto_open_control(s, NULL, e);
 	if (ret < 0)
 		return ret;
 	ret = net_write_full(s->ctl_fd, s->cookie, PROTO_COOKIE_LEN,
-			     clk_mono_ns() + dial_timeout(s), s->stop_fd);
+			     clk_mono_ns() + proto_dial_timeout(s), s->stop_fd);
 	if (ret < 0)
 		ret = ret == -ECANCELED || ret == -ETIMEDOUT
 			      ? proto_read_err(s, ret, "sending to it", e)
@@ -338,93 +331,16 @@ static int dial_cookie(struct proto_session *s, const char *force, struct weir_e
 	return ret;
 }
 
-static bool wants_udp(const struct proto_session *s)
-{
-	return s->plan && proto_has_udp(s->plan);
-}
-
-static int64_t ask_ns(const struct proto_session *s)
-{
-	return dial_timeout(s) < ASK_NS ? dial_timeout(s) : ASK_NS;
-}
-
-static const struct proto *proto_of_port(uint16_t port)
-{
-	for (size_t i = 0; i < ARRAY_LEN(own_ports); i++)
-		if (own_ports[i]->port == port)
-			return own_ports[i];
-	return NULL;
-}
-
-/* Nobody listens where weir and iperf3 do: the ports of the others, of which UDP alone can tell
- * nothing. The first error is the one to tell. */
-static int dial_others(struct proto_session *s, int refused)
-{
-	int ret = refused;
-
-	for (size_t i = 0; ret == -ECONNREFUSED && i < ARRAY_LEN(own_ports); i++) {
-		const struct proto *p = own_ports[i];
-
-		if (s->psk || wants_udp(s))
-			continue;
-		proto_session_fini(s);
-		s->port = p->port;
-		ret = dial_own(s, p, NULL);
-	}
-	if (ret == -ECONNREFUSED)
-		s->port = PROTO_PORT; /* where it may be tried again */
-	return ret;
-}
-
-/* A silent port may be an iperf 2's on another port: a header of its kind is answered by those since
- * 2.0.14. */
-static bool is_iperf2(struct proto_session *s)
-{
-	const struct iperf2_hello h = {.newer = true, .threads = 1, .port = s->port, .bytes = 1};
-	uint8_t p[IPERF2_FIRST_MAX];
-	char version[32];
-	size_t n = iperf2_tcp_put(&h, p);
-	bool yes = false;
-
-	proto_session_fini(s);
-	if (open_control(s, NULL, NULL) < 0)
-		return false;
-	if (net_write_full(s->ctl_fd, p, n, clk_mono_ns() + ask_ns(s), s->stop_fd) == 0 &&
-	    net_wait_readable(s->ctl_fd, clk_mono_ns() + ask_ns(s), s->stop_fd) == 0) {
-		ssize_t got = recv(s->ctl_fd, p, sizeof(p), MSG_DONTWAIT);
-
-		yes = got > 0 && iperf2_ack_get(p, (size_t)got, version, sizeof(version));
-	}
-	proto_session_fini(s);
-	return yes;
-}
-
 static int dial_any(struct proto_session *s, const char *force, bool given, struct weir_err *e)
 {
 	int ret = dial_cookie(s, force, e);
 
-	if (ret == -ECONNREFUSED && !force && !given) {
-		ret = dial_others(s, ret);
-		if (ret == -ECONNREFUSED)
-			err_hint(e, wants_udp(s)
-					    ? "for a UDP server of iperf 2, which TCP does not "
-					      "show: --proto iperf2"
-					    : "nor does an iperf 2 or a nttcp listen, on 5001 and "
-					      "5037");
-		else if (ret < 0)
-			err_set(e, WEIR_PEER, -ret, "port %u answers, and then fails: %s", s->port,
-				strerror(-ret));
-	} else if (!force && !s->psk && !wants_udp(s) &&
-		   (ret == -ETIMEDOUT || ret == -ECONNRESET || ret == -EPIPE) && !s->proto &&
-		   s->ctl_fd >= 0 && is_iperf2(s)) {
-		ret = dial_own(s, &proto_iperf2, e);
-	}
-	return ret;
+	return ret < 0 && !force && !s->psk ? proto_ask_others(s, ret, given, e) : ret;
 }
 
 int proto_dial(struct proto_session *s, const char *force, struct weir_err *e)
 {
-	const struct proto *p = force ? proto_find(force) : proto_of_port(s->port);
+	const struct proto *p = force ? proto_find(force) : proto_own_port(s->port);
 	bool given = s->port != 0;
 	int ret;
 
@@ -434,12 +350,15 @@ int proto_dial(struct proto_session *s, const char *force, struct weir_err *e)
 	s->proto = NULL;
 	s->ctl_fd = -1;
 	s->clock_known = false;
-	s->missing[0] = '\0';
+	s->missing[0] = s->found[0] = '\0';
 	if (!given)
 		s->port = p ? p->port : PROTO_PORT;
 	if (p && p->no_cookie && s->psk)
 		return err_set(e, WEIR_PEER, EACCES, "%s cannot prove the pre-shared key", p->name);
-	ret = p && p->no_cookie ? dial_own(s, p, e) : dial_any(s, force, given, e);
+	if (p && p->no_cookie && !force)
+		ret = proto_ask_own(s, p, e);
+	else
+		ret = p && p->no_cookie ? proto_dial_own(s, p, e) : dial_any(s, force, given, e);
 	if (ret < 0)
 		proto_session_fini(s);
 	return ret;

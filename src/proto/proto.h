@@ -175,6 +175,7 @@ struct proto_session {
 	size_t n_early;
 	int64_t began_ns; /* server, no control connection: when the first data was there; 0 = not known */
 	char missing[160]; /* why the far end tells nothing; "" = it does, or never would */
+	char found[160];   /* client: how it was found out who answers; "" = by the greeting */
 	void *state;       /* the protocol's own; freed by ->close */
 };
 

@@ -51,7 +51,8 @@ servers()
 	holds 'it sent' '.outcome == "complete"'
 	spawn_far udp stdbuf -oL iperf -s -u -p 5002 -i 10
 	until_true 5 grep -q 'UDP port 5002' udp.out
-	"$WEIR" udp "$WEIR_LAB_PEER" --proto iperf2 -p 5002 -b 5M -n 200000 -l 200 -J --no-store >run.json
+	"$WEIR" udp "$WEIR_LAB_PEER" -p 5002 -b 5M -n 200000 -l 200 -J --no-store >run.json
+	holds 'found out by a datagram' '.protocol == "iperf2" and ([.. | objects | .code? | select(. == "peer-found")] | length) == 1'
 	holds 'a report without a loss' '[.. | objects | select(.metric? == "udp.lost" and .value?)] | length > 0 and all(.value == 0)'
 	until_true 5 grep -q '0/1000 (0%)' udp.out
 	status=0
