@@ -311,6 +311,51 @@ static void put_others(const struct compare_cfg *c, const struct compare_set *s,
 	}
 }
 
+/* What limited most of a side's runs: one of them, and how many it was; NULL: nothing did. */
+static const struct model_run *limited(const struct compare_side *s, size_t *most)
+{
+	const struct model_run *found = NULL;
+
+	*most = 0;
+	for (size_t i = 0; s->runs && i < s->n; i++) {
+		const char *code = s->runs[i]->limited_code;
+		size_t n = 0;
+
+		for (size_t k = 0; code && k < s->n; k++)
+			n += s->runs[k]->limited_code && !strcmp(code, s->runs[k]->limited_code);
+		if (n > *most) {
+			*most = n;
+			found = s->runs[i];
+		}
+	}
+	return found;
+}
+
+static void put_limits(const struct compare_cfg *c, const struct compare_set *s, struct buf *b)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct buf line = {0};
+		size_t n;
+		const struct model_run *r = limited(&s->v[i], &n);
+
+		if (!r)
+			continue;
+		if (!any)
+			buf_puts(b, "\nLimited by\n");
+		any = true;
+		buf_printf(&line, "%s%c (%zu of %zu): ", c->markdown ? "- " : "", s->v[i].letter, n,
+			   s->v[i].n);
+		safe_put(&line, r->limited, strlen(r->limited));
+		if (c->markdown || c->paste)
+			buf_printf(b, "%s\n", line.data ? line.data : "");
+		else
+			put_wrapped(b, line.data ? line.data : "", 80);
+		buf_fini(&line);
+	}
+}
+
 /* A run without the metric is in no figure above. */
 static void put_lacking(const struct compare_set *s, const struct compare_rows *rows, struct buf *b)
 {
@@ -386,6 +431,7 @@ static void print_all(const struct compare_cfg *c, const struct compare_set *s,
 			put_verdict(c, s, &rows->v[i], out);
 	}
 	put_lacking(s, rows, out);
+	put_limits(c, s, out);
 	put_others(c, s, out);
 	put_floors(rows, out);
 }
@@ -473,6 +519,8 @@ static void json_sides(const struct compare_cfg *c, const struct compare_set *s,
 		char letter[2] = {s->v[i].letter, 0};
 		struct buf text = {0};
 		char *save = NULL;
+		size_t n;
+		const struct model_run *r = limited(&s->v[i], &n);
 
 		jw_obj(w, NULL);
 		jw_str(w, "side", letter);
@@ -483,6 +531,13 @@ static void json_sides(const struct compare_cfg *c, const struct compare_set *s,
 			jw_str(w, NULL, s->v[i].runs[k]->id);
 		jw_end_arr(w);
 		jw_u64(w, "overlapped", overlapped(&s->v[i]));
+		if (r) {
+			jw_obj(w, "limited");
+			jw_str(w, "code", r->limited_code);
+			jw_str(w, "text", r->limited);
+			jw_u64(w, "runs", n);
+			jw_end_obj(w);
+		}
 		jw_arr(w, "undeclared");
 		if (i && compare_differences(c, &s->v[0], &s->v[i], &text, NULL) && text.data) {
 			for (char *l = strtok_r(text.data, "\n", &save); l;

@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/runs.h"
 #include "format/format.h"
+#include "host/host.h"
 
 struct import_cfg {
 	struct opt_list files, tags;
@@ -111,6 +112,7 @@ static int import_text(const struct import_cfg *c, struct store *s, const char *
 	rc = format_read_string(text, n, &r, NULL, e);
 	if (rc >= 0 && m.run) {
 		describe(m.run, path, hash, n);
+		host_judge_read(m.run);
 		if (!c->keep_text)
 			model_anonymise(m.run);
 		rc = put(c, s, m.run, m.reports, e);

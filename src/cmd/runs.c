@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/runs.h"
+#include "host/host.h"
 
 #define FILE_MAX ((size_t)64 << 20)
 
@@ -71,6 +72,12 @@ int cmd_runs_text(const char *path, struct buf *b, struct weir_err *e)
 	return rc;
 }
 
+static int take_read(struct model_run *r, void *arg)
+{
+	host_judge_read(r);
+	return cmd_runs_add(arg, r);
+}
+
 static int take_run(struct model_run *r, void *arg)
 {
 	return cmd_runs_add(arg, r);
@@ -78,7 +85,7 @@ static int take_run(struct model_run *r, void *arg)
 
 int cmd_runs_memory(const char *path, const struct buf *b, struct cmd_runs *l, struct weir_err *e)
 {
-	struct format_take take = {take_run, l};
+	struct format_take take = {format_is_ours(b->data, b->len) ? take_run : take_read, l};
 	int rc = format_read_all(b->data, b->len, &take, e);
 
 	if (rc == -ENOMEM && (!e || !e->msg[0]))

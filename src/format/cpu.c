@@ -114,7 +114,7 @@ static size_t shares(const struct lex *l, size_t i, int64_t cpu, struct format_f
 }
 
 struct busy {
-	double most, sum;
+	double most, ksoftirqd;
 	char name[32];
 };
 
@@ -122,6 +122,7 @@ struct busy {
 static size_t process(const struct lex *l, size_t i, struct busy *b)
 {
 	double c[MATCH_CAPS];
+	char name[sizeof(b->name)];
 	size_t end = match(l, i, "R|S|D|I|T|Z|t #, #, # : # %w", c);
 
 	end = end ? end : match(l, i, "R|S|D|I|T|Z|t #, #, # : # %t %w", c);
@@ -131,9 +132,12 @@ static size_t process(const struct lex *l, size_t i, struct busy *b)
 	}
 	if (!end)
 		return 0;
+	rows_text(l, end - 1, name, sizeof(name));
+	if (c[0] > b->ksoftirqd && !strncmp(name, "ksoftirqd", 9))
+		b->ksoftirqd = c[0];
 	if (c[0] > b->most) {
 		b->most = c[0];
-		rows_text(l, end - 1, b->name, sizeof(b->name));
+		memcpy(b->name, name, sizeof(name));
 	}
 	return end;
 }
@@ -163,6 +167,9 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 		last = end ? end : last;
 		k = end ? end : k + 1;
 	}
+	if (b.ksoftirqd > 0)
+		found_ext(f, "ext.cpu.ksoftirqd", UNIT_RATIO, STAT_VALUE, DIMS_NONE,
+			  b.ksoftirqd / 100, 0.001);
 	if (b.most > 0) {
 		found_ext(f, "ext.cpu.process_max", UNIT_RATIO, STAT_VALUE, DIMS_NONE, b.most / 100,
 			  0.001);

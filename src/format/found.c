@@ -269,6 +269,20 @@ void found_check_rate(struct format_found *f, double bytes, double bytes_step, d
 			   seconds);
 }
 
+void found_intended(struct format_found *f, double bps)
+{
+	size_t n = f->n_fig;
+
+	for (size_t i = 0; i < n && bps > 0; i++) {
+		const struct found_fig g = f->fig[i];
+
+		if (strcmp(g.metric, "throughput.sent") != 0 || g.stat != STAT_VALUE ||
+		    g.dims.has >> DIM_FLOW & 1)
+			continue;
+		found_fig(f, "load.intended", STAT_VALUE, g.dims, bps, 0);
+	}
+}
+
 /* Payload rates that Ethernet carries at most, with and without time stamps. */
 static const double line_rates[] = {94.1e6, 94.9e6, 941e6, 949e6, 2353e6, 2373e6, 9414e6, 9490e6};
 

@@ -61,6 +61,7 @@ struct doc {
 	size_t sockets;
 	struct object last_end; /* "sum" of UDP */
 	double cpu[2], bytes, seconds, retr, lost, total;
+	double intended, streams; /* -b of each */
 	size_t n, zero;
 };
 
@@ -327,9 +328,11 @@ static void start_value(struct doc *d)
 		found_mark(d->f, (uint64_t)(s->num > 0 ? s->num : 0));
 	} else if (named(d, &s->key, "num_streams") && s->num > 1) {
 		put(d, "flows", STAT_VALUE, DIMS_NONE, s->num, 1);
+		d->streams = s->num;
 	} else if (named(d, &s->key, "target_bitrate") && s->num > 0 &&
 		   !found_warned(d->f, WARN_RATE_LIMITED)) {
 		found_warn(d->f, WARN_RATE_LIMITED, "%.4g Mbit/s", s->num / 1e6);
+		d->intended = s->num;
 	}
 }
 
@@ -549,6 +552,7 @@ static void finish(struct doc *d)
 	if (d->n && f->partial) /* of the intervals that are there */
 		found_prov(f, MODEL_DERIVED);
 	put_cpu(d);
+	found_intended(f, d->intended * (d->streams > 1 ? d->streams : 1));
 	if (has(f, "throughput.sent") && !has(f, "goodput"))
 		found_warn(f, WARN_SENDER_ONLY, "what arrived is not in the report");
 	found_param(f, "role", "%s", d->client ? "client" : d->server ? "server" : "unknown");

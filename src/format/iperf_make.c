@@ -393,6 +393,8 @@ static void judge_ends(struct make *m, double seconds)
 		found_warn(m->f, WARN_SHORT_RUN, "%.3g s", seconds);
 	if (!isnan(m->a->rate_told) && (m->a->rate_told > 0 || m->a->udp))
 		found_warn(m->f, WARN_RATE_LIMITED, "-b %.4g Mbit/s", m->a->rate_told / 1e6);
+	if (m->a->rate_told > 0)
+		found_intended(m->f, m->a->rate_told * (m->a->streams > 1 ? m->a->streams : 1));
 	if (m->a->cpu_local > 0.95 || m->a->cpu_remote > 0.95)
 		found_warn(m->f, WARN_CPU_BOUND, "%.0f %% here, %.0f %% there",
 			   m->a->cpu_local * 100, m->a->cpu_remote * 100);

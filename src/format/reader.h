@@ -249,6 +249,8 @@ void found_mark(struct format_found *f, uint64_t value); /* mixes it in */
 /* Half a unit of the last printed digit of a number in units of `scale`. */
 double found_resolution(const struct lex_tok *t, double scale);
 /* Says so when both ends' rates are what Ethernet carries at most; NaN = not known. */
+/* The rate that each sender was told, beside what it sent. */
+void found_intended(struct format_found *f, double bps);
 void found_check_line(struct format_found *f, double sent, double got);
 /*
  * rate x time = bytes, within the rounding of all three; a mismatch is a warning. Each resolution is

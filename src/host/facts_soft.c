@@ -169,7 +169,7 @@ int64_t host_filter_rules(void)
 	int64_t sum = -1;
 
 	if (sys_nft_count(&c) >= 0)
-		sum = c.rules;
+		sum = c.hooks ? c.rules : 0;
 	for (size_t i = 0; i < ARRAY_LEN(old); i++) {
 		if (host_read(&machine, text, sizeof(text), "%s", old[i].names) < 0)
 			continue;

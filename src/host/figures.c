@@ -52,7 +52,7 @@ static const struct {
 	{HOST_SNMP, "Udp", "SndbufErrors", "udp.sndbuf_errors"},
 	{HOST_SNMP, "6", "Udp6SndbufErrors", "udp.sndbuf_errors"},
 	{HOST_SNMP, "TcpExt", "TCPTimeouts", "tcp.timeouts"},
-	{HOST_SNMP, "TcpExt", "TCPDSACKRecv", "tcp.dsacks"},
+	{HOST_SNMP, "TcpExt", "TCPDSACKRecvSegs", "tcp.dsacks"},
 	{HOST_SNMP, "TcpExt", "TCPToZeroWindowAdv", "tcp.zero_windows"},
 	{HOST_SNMP, "TcpExt", "PruneCalled", "tcp.memory_drops"},
 	{HOST_SNMP, "TcpExt", "RcvPruned", "tcp.memory_drops"},
@@ -72,7 +72,7 @@ static const struct {
 };
 
 /* Rings that were full, as drivers call it where the kernel's own counter is not kept. */
-static bool is_ring(const char *name)
+bool host_is_ring(const char *name)
 {
 	static const char *const names[] = {"rx_no_buffer_count", "rx_out_of_buffer",
 					    "rx_fifo_errors",     "rx_no_dma_resources",
@@ -303,7 +303,7 @@ static double driver_missed(const struct host_period *p)
 	for (size_t i = 0; i < host_set_n(p->set); i++) {
 		const struct host_key *k = host_set_key(p->set, i);
 
-		if (k->group == HOST_DRIVER && is_ring(k->name) &&
+		if (k->group == HOST_DRIVER && host_is_ring(k->name) &&
 		    host_delta(p->set, i, p->from, p->to, &d))
 			most = (double)d > most ? (double)d : most;
 	}

@@ -145,6 +145,8 @@ struct host_rule {
 const struct host_rule *host_rule_at(size_t i);
 /* Sets limited and limited_code of the run: the surest rule at or over 50, or none. */
 void host_judge(struct model_run *r);
+/* The same of a run that was read from other tools' reports, if there is enough in it. */
+void host_judge_read(struct model_run *r);
 /* All that rules say of it, the surest first, a line each, and what is not known of which end. */
 void host_explain(const struct model_run *r, struct buf *b);
 

@@ -68,6 +68,9 @@ int host_irq_accounted(const char *stat);
 #define HOST_MANY_IRQS 100000
 bool host_steal_share(const char *stat, double *share); /* of all time since boot */
 
+/* Whether a driver's counter is of packets that found no receive buffer (figures.c). */
+bool host_is_ring(const char *name);
+
 /* ---- texts of counters (counters.c) ----------------------------------------- */
 
 #define HOST_KEYS_MAX   32768

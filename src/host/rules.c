@@ -265,6 +265,7 @@ const struct host_rule *host_rule_at(size_t i)
 	return i < ARRAY_LEN(rules) ? &rules[i] : NULL;
 }
 
+/* dir -1: a load of which a report does not tell the direction. */
 static bool has_bytes(const struct model_run *r, int dir)
 {
 	double bytes;
@@ -288,38 +289,48 @@ static int judge(const struct host_rule *rule, const struct model_run *r, int di
 			   : host_judge_count(rule->count, r, dir, text, cap);
 }
 
-/* The surest first; of the same certainty, in the order of the table. Counters without a load are
- * judged once, by the rules that need none. */
+static size_t insert(struct finding *f, size_t n, const struct finding *new)
+{
+	size_t k = n;
+
+	for (; k && f[k - 1].sure < new->sure; k--)
+		f[k] = f[k - 1];
+	f[k] = *new;
+	return n + 1;
+}
+
+/* What the rules say of one direction; alone: those that need no load. */
+static size_t find_in(const struct model_run *r, int dir, bool alone, const char *before,
+		      struct finding *f, size_t n)
+{
+	char text[SAFE_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		struct finding new = {.rule = &rules[i], .dir = dir};
+
+		if (alone && !rules[i].alone)
+			continue;
+		new.sure = judge(&rules[i], r, dir, text, sizeof(text));
+		if (!new.sure)
+			continue;
+		snprintf(new.text, sizeof(new.text), "%s%s", before, text);
+		n = insert(f, n, &new);
+	}
+	return n;
+}
+
+/* The surest first; of the same certainty, in the order of the table. */
 static size_t find_all(const struct model_run *r, struct finding *f)
 {
-	bool loaded[] = {
-		[MODEL_UP] = has_bytes(r, MODEL_UP), [MODEL_DOWN] = has_bytes(r, MODEL_DOWN)};
-	bool both = loaded[MODEL_UP] && loaded[MODEL_DOWN];
-	bool alone = !loaded[MODEL_UP] && !loaded[MODEL_DOWN];
-	char text[SAFE_MAX];
+	bool up = has_bytes(r, MODEL_UP), down = has_bytes(r, MODEL_DOWN);
 	size_t n = 0;
 
-	for (int dir = MODEL_UP; dir <= MODEL_DOWN; dir++) {
-		for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-			bool asked = loaded[dir] || (alone && dir == MODEL_UP && rules[i].alone);
-			int sure = asked ? judge(&rules[i], r, dir, text, sizeof(text)) : 0;
-			size_t k = n;
-
-			if (!sure)
-				continue;
-			for (; k && f[k - 1].sure < sure; k--)
-				f[k] = f[k - 1];
-			f[k].rule = &rules[i];
-			f[k].sure = sure;
-			f[k].dir = dir;
-			snprintf(f[k].text, sizeof(f[k].text), "%s%s",
-				 !both             ? ""
-				 : dir == MODEL_UP ? "up: "
-						   : "down: ",
-				 text);
-			n++;
-		}
-	}
+	if (up)
+		n = find_in(r, MODEL_UP, false, down ? "up: " : "", f, n);
+	if (down)
+		n = find_in(r, MODEL_DOWN, false, up ? "down: " : "", f, n);
+	if (!up && !down)
+		n = find_in(r, -1, !has_bytes(r, -1), "", f, n);
 	return n;
 }
 

@@ -10,8 +10,10 @@
 
 #define STOLEN    0.05 /* of a core, by the host of a virtual machine */
 #define WAITED    0.05 /* of the time, for a core */
+#define TICKS     0.2  /* s */
 #define LINE_RATE 0.90
 #define RULE_NS   10.0 /* of a packet filter rule that does not match, about */
+#define A_CORE    1.2  /* and no more than that: the time of a rule is an estimate */
 #define MOST_OF   0.90
 #define UNEVEN    2.0 /* the most that a core took against the mean of all */
 
@@ -106,6 +108,14 @@ int host_judge_count(const struct host_count *c, const struct model_run *r, int 
 	return sure;
 }
 
+/* Shares of a processor grow by 10 ms; what lasted a few of those they do not tell. */
+static bool ticks_tell(const struct model_run *r, int dir)
+{
+	double seconds;
+
+	return !host_seconds(r, dir, &seconds) || seconds >= TICKS;
+}
+
 /* ---- processors ------------------------------------------------------------------------ */
 
 int host_softirq_core(const struct model_run *r, int dir, char *text, size_t cap)
@@ -113,10 +123,17 @@ int host_softirq_core(const struct model_run *r, int dir, char *text, size_t cap
 	const int hosts[] = {host_end_of(dir, MODEL_RECEIVER), host_end_of(dir, MODEL_SENDER),
 			     HOST_OBSERVED};
 	char spread[64] = "";
-	double busy, share;
+	double busy, deferred, share;
 
+	if (!ticks_tell(r, dir))
+		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
-		if (!host_of(r, "cpu.core_softirq", hosts[i], &busy) || busy < HOST_FULL_CORE)
+		if (!host_of(r, "cpu.core_softirq", hosts[i], &busy))
+			busy = 0;
+		/* Put off to a thread, they are the same. */
+		if (host_of(r, "cpu.ksoftirqd", hosts[i], &deferred) && deferred > busy)
+			busy = deferred;
+		if (busy < HOST_FULL_CORE)
 			continue;
 		if (host_of(r, "softnet.core_share", hosts[i], &share))
 			snprintf(spread, sizeof(spread), ", with %.0f %% of all packets",
@@ -136,10 +153,10 @@ int host_contention(const struct model_run *r, int dir, char *text, size_t cap)
 {
 	double stolen, core, want, wait;
 
-	(void)dir;
 	for (int who = MODEL_NEAR; who < HOST_MOST; who++) {
-		if (host_of(r, "cpu.core_steal", who, &stolen) && stolen >= STOLEN &&
-		    host_of(r, "cpu.core_max", who, &core) && core + stolen >= HOST_FULL_CORE) {
+		if (ticks_tell(r, dir) && host_of(r, "cpu.core_steal", who, &stolen) &&
+		    stolen >= STOLEN && host_of(r, "cpu.core_max", who, &core) &&
+		    core + stolen >= HOST_FULL_CORE) {
 			snprintf(text, cap,
 				 "other virtual machines: %s was refused %.0f %% of a core's time; "
 				 "not to be trusted, repeat",
@@ -254,16 +271,18 @@ int host_gro_batch(const struct model_run *r, int dir, char *text, size_t cap)
 {
 	const int hosts[] = {host_end_of(dir, MODEL_RECEIVER), HOST_OBSERVED};
 	double batch, packets, seconds;
+	char rate[32];
 
 	for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
 		if (!host_of(r, "softnet.batch", hosts[i], &batch) || batch >= SMALL_BATCH ||
 		    !host_of(r, "softnet.packets", hosts[i], &packets) ||
 		    !host_seconds(r, dir, &seconds) || packets / seconds < MANY_PACKETS)
 			continue;
+		unit_format(rate, sizeof(rate), packets / seconds, UNIT_NONE, 3);
 		snprintf(text, cap,
-			 "receive rounds: %.1f packets each on %s, at %.3g packets a second; "
+			 "receive rounds: %.1f packets each on %s, at %s packets a second; "
 			 "interrupt coalescing (ethtool -C), GRO, fewer flows",
-			 batch, host_name_of(hosts[i]), packets / seconds);
+			 batch, host_name_of(hosts[i]), rate);
 		return 30;
 	}
 	return 0;
@@ -275,34 +294,55 @@ int host_one_queue(const struct model_run *r, int dir, char *text, size_t cap)
 	int who = host_end_of(dir, MODEL_RECEIVER);
 	double share;
 	int64_t queues, cpus;
+	char queue[48];
 
 	if (!host_of(r, "softnet.core_share", who, &share) || !spreads(r, who, &queues, &cpus) ||
 	    (share < MOST_OF && share * (double)cpus <= UNEVEN))
 		return 0;
+	snprintf(queue, sizeof(queue), "%lld receive queues", (long long)queues);
 	snprintf(text, cap,
-		 "%lld receive queues of %s: one core took %.0f %% of the packets; more flows, "
-		 "hash fields (ethtool -N), the indirection table (-X), RPS",
-		 (long long)queues, host_name_of(who), share * 100);
+		 "%s of %s: one core took %.0f %% of the packets; more flows, hash fields "
+		 "(ethtool -N), the indirection table (-X), RPS onto others",
+		 queues > 1 ? queue : "RPS", host_name_of(who), share * 100);
 	return 30;
 }
 
-/* An estimate: rules that each packet passes, at what one costs where nothing matches. */
+/* What the kernel did for packets on one core's account; a filter's time is a part of it. */
+static bool kernel_time(const struct model_run *r, int end, double *share)
+{
+	double softirq = 0, system = 0;
+	bool known = host_of(r, "cpu.core_softirq", end, &softirq);
+
+	known |= host_of(r, "cpu.system", end, &system);
+	*share = softirq + system;
+	return known;
+}
+
+/* An estimate: rules that each packet passes, at what one costs where nothing matches. One that is
+ * more than the kernel's own time, or than a core has, is refuted: few packets pass all of them. */
 int host_netfilter(const struct model_run *r, int dir, char *text, size_t cap)
 {
-	double n, packets, seconds, core, share;
+	double n, packets, seconds, core, share, kernel;
+	char rate[32];
 
 	for (int end = MODEL_NEAR; end <= MODEL_FAR; end++) {
+		bool sure;
+
 		if (!host_of(r, "nf.rules", end, &n) || !host_of(r, "ip.packets", end, &packets) ||
 		    !host_of(r, "cpu.core_max", end, &core) || !host_seconds(r, dir, &seconds))
 			continue;
 		share = n * packets / seconds * RULE_NS * 1e-9;
 		if (share < 0.1)
 			continue;
+		sure = share >= 0.3 && share <= A_CORE && core >= HOST_FULL_CORE &&
+		       kernel_time(r, end, &kernel) && kernel >= share / 2;
+		unit_format(rate, sizeof(rate), packets / seconds, UNIT_NONE, 3);
 		snprintf(text, cap,
-			 "packet filters: %s has %.0f rules and %.3g packets a second pass them, "
-			 "about %.0f %% of a core; try without, or with sets",
-			 host_name_of(end), n, packets / seconds, share * 100);
-		return share >= 0.3 && core >= HOST_FULL_CORE ? 96 : 40;
+			 "packet filters: if each of %s packets a second passes all %.0f rules of "
+			 "%s, that is %.0f %% of a core%s; try without, or with sets",
+			 rate, n, host_name_of(end), share * 100,
+			 share > A_CORE ? ", so few of them do" : "");
+		return sure ? 96 : share <= A_CORE ? 40 : 24;
 	}
 	return 0;
 }
@@ -343,5 +383,5 @@ int host_local_qdisc(const struct model_run *r, int dir, char *text, size_t cap)
 		 "the sender's queue discipline held packets back %.0f times: its rate (tc -s "
 		 "qdisc)",
 		 held);
-	return 70;
+	return fell_behind(r, dir) ? 96 : 70; /* the program waited for it */
 }

@@ -38,6 +38,27 @@ static int count_nft(struct sys_nl *nl, uint16_t msg, uint32_t *n)
 	return nl_talk(nl, &r, count_message, n, "counting packet filter rules", NULL);
 }
 
+/* Packets come into a chain by a hook, or from another chain. */
+static int count_hook(const struct nlmsghdr *nlh, void *arg)
+{
+	struct nl_attrs a;
+	uint32_t *n = arg;
+
+	nl_parse(&a, nlh, sizeof(struct nfgenmsg));
+	*n += a.at[NFTA_CHAIN_HOOK] != NULL;
+	return 0;
+}
+
+static int count_hooks(struct sys_nl *nl, uint32_t *n)
+{
+	struct nl_req r;
+
+	*n = 0;
+	nl_req(&r, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETCHAIN, NLM_F_DUMP,
+	       sizeof(struct nfgenmsg));
+	return nl_talk(nl, &r, count_hook, n, "counting packet filter hooks", NULL);
+}
+
 int sys_nft_count(struct sys_filter_count *c)
 {
 	struct sys_nl *nl;
@@ -49,6 +70,8 @@ int sys_nft_count(struct sys_filter_count *c)
 	rc = count_nft(nl, NFT_MSG_GETTABLE, &c->tables);
 	if (rc >= 0)
 		rc = count_nft(nl, NFT_MSG_GETCHAIN, &c->chains);
+	if (rc >= 0)
+		rc = count_hooks(nl, &c->hooks);
 	if (rc >= 0)
 		rc = count_nft(nl, NFT_MSG_GETRULE, &c->rules);
 	sys_nl_close(nl);

@@ -308,6 +308,7 @@ void sys_driver_stats_close(struct sys_driver_stats *d);
 
 struct sys_filter_count {
 	uint32_t tables, chains, rules;
+	uint32_t hooks; /* chains that packets come into; without any, no packet passes a rule */
 };
 int sys_nft_count(struct sys_filter_count *c);
 /* One of the older tables ("filter"), which must exist: asking for another makes it. */

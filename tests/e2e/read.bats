@@ -59,17 +59,23 @@ weir()
 	[ "${#lines[@]}" -eq 2 ]
 	weir import --split-on '(' "$samples/nttcp-two.txt"
 	[ "$status" -eq 2 ]
+	weir import "$samples/iperf2-udp.txt"
 	weir show last
 	[ "$status" -eq 0 ]
+	[[ "$output" == *"limited by  the path or the far end"* ]]
 }
 
 @test "compare and show take files with reports, and two configurations in one" {
 	weir show "$samples/iperf3-client.txt"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"538 Mbit/s"* ]]
+	weir show "$samples/iperf2-udp.txt"
+	[[ "$output" == *"limited by  the path or the far end"* ]]
+	weir compare "$samples/iperf2-udp.txt" "$samples/iperf3.json"
+	[[ "$output" == *"Limited by"*"A (1 of 1): the path or"* ]]
 	weir compare "$samples/iperf3-client.txt" "$samples/iperf3.json"
 	[ "$status" -eq 0 ]
-	[[ "$output" == *"goodput"* ]]
+	[[ "$output" == *"goodput"* && "$output" != *"Limited by"* ]]
 	weir compare --split "$samples/nttcp-two.txt"
 	[ "$status" -eq 0 ]
 	[[ "${lines[1]}" == *"A  1 report from line"*"before:" ]]
