@@ -67,10 +67,14 @@ static char *script(struct observe *o, const struct host_set *s)
 {
 	struct buf b = {0};
 
-	buf_puts(&b, "while read -r x; do for f in");
-	for (o->n_paths = 0; host_set_path(s, o->n_paths); o->n_paths++)
-		buf_printf(&b, " %s", host_set_path(s, o->n_paths));
-	buf_puts(&b, "; do cat $f 2>/dev/null; printf '\\000'; done; done");
+	buf_puts(&b, "PATH=$PATH:/usr/sbin:/sbin; while read -r x; do");
+	for (o->n_paths = 0; host_set_path(s, o->n_paths); o->n_paths++) {
+		const char *what = host_set_path(s, o->n_paths);
+
+		buf_printf(&b, " { %s%s; } 2>/dev/null; printf '\\000';",
+			   *what == '/' ? "cat " : "", what);
+	}
+	buf_puts(&b, " done");
 	return buf_take(&b);
 }
 

@@ -12,7 +12,8 @@
 
 #define IRQS_ENOUGH 100
 #define CPUS_MAX    8192
-#define FRAME_EXTRA 24 /* of Ethernet, beside what counters count: preamble, checksum, gap */
+#define SPEED_MAX   4000000 /* Mbit/s; some say 4294967295 for "unknown" */
+#define FRAME_EXTRA 24      /* of Ethernet, beside what counters count: preamble, checksum, gap */
 
 struct core {
 	double busy, softirq, irq, steal, all; /* ns */
@@ -272,6 +273,40 @@ static void put_link(const struct out *o, const struct sums *s, int64_t speed_bp
 		    (rx > tx ? rx : tx) * 8 / seconds / (double)speed_bps);
 }
 
+/* Of a host that was looked at from elsewhere: the interface that was fullest, by its own speed. */
+static void put_fullest(const struct out *o, const struct host_period *p, double seconds)
+{
+	double fullest = -1;
+
+	for (size_t i = 0; i < host_set_n(p->set) && seconds > 0; i++) {
+		const struct host_key *s = host_set_key(p->set, i);
+		double v[4] = {0};
+		uint64_t mbps, d;
+
+		if (s->group != HOST_IFACE || strcmp(s->name, "speed_mbps") != 0 ||
+		    !host_delta(p->set, i, p->from, p->to, &mbps) || !mbps || mbps > SPEED_MAX)
+			continue;
+		for (size_t k = 0; k < host_set_n(p->set); k++) {
+			static const char *const names[] = {"rx_bytes", "rx_packets", "tx_bytes",
+							    "tx_packets"};
+			const struct host_key *key = host_set_key(p->set, k);
+
+			for (size_t n = 0; n < ARRAY_LEN(names); n++) {
+				if (key->group == HOST_IFACE && !strcmp(key->of, s->of) &&
+				    !strcmp(key->name, names[n]) &&
+				    host_delta(p->set, k, p->from, p->to, &d))
+					v[n] = (double)d;
+			}
+		}
+		v[0] += FRAME_EXTRA * v[1];
+		v[2] += FRAME_EXTRA * v[3];
+		v[0] = (v[0] > v[2] ? v[0] : v[2]) * 8 / seconds / ((double)mbps * 1e6);
+		fullest = v[0] > fullest ? v[0] : fullest;
+	}
+	if (fullest >= 0)
+		put(o, "link.utilisation", MODEL_KNOWN, fullest);
+}
+
 static bool add_all(struct sums *s, const struct host_period *p)
 {
 	size_t n = host_set_n(p->set);
@@ -345,6 +380,7 @@ void host_figures_each(const struct host_period *p, host_figure_cb cb, void *arg
 	put_pressure(&o, p, ns);
 	put_named(&o, s);
 	put_link(&o, s, p->speed_bps, ns * 1e-9);
+	put_fullest(&o, p, ns * 1e-9);
 	if (p->nf_rules >= 0)
 		put(&o, "nf.rules", MODEL_KNOWN, (double)p->nf_rules);
 out:

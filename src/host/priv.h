@@ -93,6 +93,10 @@ void host_parse_interrupts(struct host_table *t, const char *text);
 void host_parse_softnet(struct host_table *t, const char *text);
 void host_parse_snmp(struct host_table *t, const char *text); /* and netstat */
 void host_parse_snmp6(struct host_table *t, const char *text);
+/* "/sys/class/net/eth0/statistics/rx_bytes:12" and "/sys/class/net/eth0/speed:1000". */
+void host_parse_statistics(struct host_table *t, const char *text);
+void host_parse_qdiscs(struct host_table *t, const char *text);    /* tc -s qdisc */
+void host_parse_ksoftirqd(struct host_table *t, const char *text); /* "ksoftirqd/0 1 2 3" */
 void host_parse_dev(struct host_table *t, const char *text);
 void host_parse_pressure(struct host_table *t, const char *text, const char *what);
 void host_parse_schedstat(struct host_table *t, enum host_group g, int cpu, const char *text,

@@ -52,10 +52,17 @@ static void pressure_irq(struct host_table *t, const char *text)
 #define NET_OWN "/proc/thread-self/net/"
 #define NET_FAR "/proc/net/"
 
+/* What no one file has is asked of programs that every shell finds; without them there is nothing. */
+#define KSOFTIRQD                                                                                \
+	"for p in /proc/[0-9]*; do read -r c <$p/comm && case $c in ksoftirqd/*) echo $c $(cat " \
+	"$p/schedstat);; esac; done"
+#define NIC_FILES "grep -s . /sys/class/net/*/statistics/* /sys/class/net/*/speed"
+#define QDISCS    "tc -s qdisc"
+
 /* clang-format off */
 static const struct file_source {
 	unsigned groups;
-	const char *here, *elsewhere;
+	const char *here, *elsewhere; /* a path, or a command */
 	void (*parse)(struct host_table *t, const char *text);
 } files[] = {
 	{HOST_BIT(HOST_CPU) | HOST_BIT(HOST_KERNEL), "/proc/stat", "/proc/stat", host_parse_stat},
@@ -69,7 +76,9 @@ static const struct file_source {
 	{HOST_BIT(HOST_SNMP), NET_OWN "snmp", NET_FAR "snmp", host_parse_snmp},
 	{HOST_BIT(HOST_SNMP), NET_OWN "netstat", NET_FAR "netstat", host_parse_snmp},
 	{HOST_BIT(HOST_SNMP), NET_OWN "snmp6", NET_FAR "snmp6", host_parse_snmp6},
-	{HOST_BIT(HOST_IFACE), NULL, NET_FAR "dev", host_parse_dev}, /* here by netlink, which tells more */
+	{HOST_BIT(HOST_IFACE), NULL, NIC_FILES, host_parse_statistics}, /* here by netlink */
+	{HOST_BIT(HOST_QDISC), NULL, QDISCS, host_parse_qdiscs},
+	{HOST_BIT(HOST_KSOFTIRQD), NULL, KSOFTIRQD, host_parse_ksoftirqd},
 };
 /* clang-format on */
 #define N_FILES ARRAY_LEN(files)

@@ -59,10 +59,18 @@ static void schedstat(struct host_table *t, const char *text)
 /* The same text again finds each row again. */
 static void counters(char which, const char *text)
 {
-	void (*const parsers[])(struct host_table * t, const char *text) = {
-		host_parse_stat, host_parse_softirqs, host_parse_interrupts, host_parse_softnet,
-		host_parse_snmp, host_parse_snmp6,    host_parse_dev,        pressure,
-		schedstat};
+	void (*const parsers[])(struct host_table * t, const char *text) = {host_parse_stat,
+									    host_parse_softirqs,
+									    host_parse_interrupts,
+									    host_parse_softnet,
+									    host_parse_snmp,
+									    host_parse_snmp6,
+									    host_parse_dev,
+									    pressure,
+									    schedstat,
+									    host_parse_statistics,
+									    host_parse_qdiscs,
+									    host_parse_ksoftirqd};
 	struct host_table t = {0};
 	size_t n;
 
@@ -89,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		put(host_cmdline_put, text);
 	else if (data[0] == 'm')
 		put(host_modules_put, text);
-	else if (data[0] >= '0' && data[0] <= '8')
+	else if (data[0] >= '0' && data[0] <= ';')
 		counters((char)data[0], text);
 	else
 		small(text);

@@ -171,6 +171,47 @@ static void near_to(double got, double want)
 	assert_true(got > want - 1e-9 && got < want + 1e-9);
 }
 
+/* As a shell elsewhere prints them. */
+static void texts_from_elsewhere(void **state)
+{
+	struct host_table t = {0};
+
+	(void)state;
+	host_table_begin(&t);
+	host_parse_statistics(&t, "/sys/class/net/eth0/statistics/rx_bytes:12\n"
+				  "/sys/class/net/eth0/statistics/rx_missed_errors:7\n"
+				  "/sys/class/net/eth0/speed:1000\n/sys/class/net/eth1/speed:-1\n"
+				  "/sys/class/net/eth0/statistics/rx_packets:x\n/etc/passwd:9\n"
+				  "/sys/class/net/eth0/statistics/");
+	is(&t, HOST_IFACE, -1, "eth0", "rx_bytes", 12);
+	is(&t, HOST_IFACE, -1, "eth0", "rx_missed", 7);
+	is(&t, HOST_IFACE, -1, "eth0", "speed_mbps", 1000);
+	is_not(&t, HOST_IFACE, -1, "eth1", "speed_mbps");
+	is_not(&t, HOST_IFACE, -1, "eth0", "rx_packets");
+	assert_int_equal(t.n, 3);
+	host_parse_qdiscs(&t,
+			  " Sent 9 bytes 9 pkt (dropped 9, overlimits 9 requeues 9) \n"
+			  "qdisc noqueue 0: dev lo root refcnt 2 \n"
+			  " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n"
+			  " backlog 0b 0p requeues 0\n"
+			  "qdisc tbf 8001: dev eth0 root refcnt 2 rate 50Mbit burst 16Kb lat 5ms \n"
+			  " Sent 5000 bytes 40 pkt (dropped 3, overlimits 88 requeues 2) \n"
+			  " backlog 0b 0p requeues 0\n"
+			  "qdisc fq_codel 0: dev eth1 parent :2 limit 10240p\n"
+			  " Sent 1 bytes 1 pkt (dropped 4, overlimits 0 requeues 0)\n");
+	is(&t, HOST_QDISC, -1, "eth0 tbf root", "packets", 40);
+	is(&t, HOST_QDISC, -1, "eth0 tbf root", "drops", 3);
+	is(&t, HOST_QDISC, -1, "eth0 tbf root", "overlimits", 88);
+	is(&t, HOST_QDISC, -1, "eth1 fq_codel :2", "drops", 4);
+	host_parse_ksoftirqd(&t, "ksoftirqd/0 100 20 3\nksoftirqd/x 1 1 1\nksoftirqd/7 5\n"
+				 "ksoftirqd/9\n");
+	is(&t, HOST_KSOFTIRQD, 0, "", "run", 100);
+	is(&t, HOST_KSOFTIRQD, 0, "", "wait", 20);
+	is(&t, HOST_KSOFTIRQD, 7, "", "run", 5);
+	is_not(&t, HOST_KSOFTIRQD, 9, "", "run");
+	host_table_fini(&t);
+}
+
 static void figures(void **state)
 {
 	static const uint8_t rnd[10];
@@ -270,8 +311,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts),          cmocka_unit_test(another_layout),
-		cmocka_unit_test(hostile_layout), cmocka_unit_test(figures),
-		cmocka_unit_test(this_machine),   cmocka_unit_test(connections),
+		cmocka_unit_test(hostile_layout), cmocka_unit_test(texts_from_elsewhere),
+		cmocka_unit_test(figures),        cmocka_unit_test(this_machine),
+		cmocka_unit_test(connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
