@@ -90,7 +90,8 @@ static bool show(struct watcher *w, size_t k)
 			     .from = &w->r[!(k & 1)],
 			     .to = &w->r[k & 1],
 			     .irq_time = w->irq_time,
-			     .rows = screen ? ui_rows(STDOUT_FILENO) : 0};
+			     .rows = screen ? ui_rows(STDOUT_FILENO) : 0,
+			     .columns = screen ? ui_columns(STDOUT_FILENO) : 0};
 	struct host_tcp tcps[TCPS_SHOWN];
 	struct buf b = {0};
 	bool ok;
@@ -129,20 +130,40 @@ static bool wait_until(int stop_fd, int64_t deadline_ns)
 	return true;
 }
 
+/* A reading that has no interface of the name: a page without it would look like one that is idle. */
+static int check_interface(const struct watcher *w, struct weir_err *e)
+{
+	for (size_t i = 0; i < host_set_n(w->set); i++) {
+		const struct host_key *k = host_set_key(w->set, i);
+
+		if (!w->c->iface || (k->group == HOST_IFACE && !strcmp(k->of, w->c->iface)))
+			return 0;
+	}
+	return err_set(e, WEIR_OS, ENODEV, "no interface '%.64s'", w->c->iface);
+}
+
 static int watch(struct watcher *w, struct weir_err *e)
 {
-	int64_t count = w->c->once ? 1 : w->c->count;
+	int64_t count = w->c->once ? 1 : w->c->count, due, now;
 	int stop = cmd_stop_fd(), rc = read_all(w, 0, e);
 
+	if (rc >= 0 && w->c->iface)
+		rc = check_interface(w, e);
 	w->start_ns = w->r[0].t_ns;
 	w->irq_time = rc >= 0 ? host_set_irq_time(w->set, &w->r[0]) : -1;
 	w->start_cpu_ns = clk_process_cpu_ns();
+	due = w->start_ns + w->c->interval;
 	for (int64_t k = 1; rc >= 0 && (!count || k <= count); k++) {
-		if (!wait_until(stop, w->start_ns + k * w->c->interval))
+		if (!wait_until(stop, due))
 			break;
 		rc = read_all(w, (size_t)k, e);
 		if (rc >= 0 && !show(w, (size_t)k))
-			rc = err_set(e, WEIR_OS, EIO, "the output was not written");
+			return -EIO; /* which it has said */
+		/* After a pause one that is a while to come, not all that were missed. */
+		now = clk_mono_ns() + w->c->interval / 2;
+		due += w->c->interval;
+		if (due < now)
+			due += (now - due) / w->c->interval * w->c->interval + w->c->interval;
 	}
 	return rc;
 }
@@ -168,6 +189,8 @@ static int run(void *cfg)
 	free(w.tcps[0].v);
 	free(w.tcps[1].v);
 	sys_nl_close(w.diag);
+	if (rc < 0 && !e.msg[0])
+		return CMD_FAILED;
 	return rc < 0 ? cmd_fail("watch", &e) : CMD_OK;
 }
 

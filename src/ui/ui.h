@@ -24,6 +24,7 @@ struct ui_watch {
 	double cost;  /* of the sampler, as share of a core */
 	int irq_time; /* see host_irq_time() */
 	int rows;     /* of the page; 0 = as many as there are */
+	int columns;  /* of it */
 };
 void ui_watch(const struct ui_watch *w, struct buf *b);
 void ui_watch_json(const struct ui_watch *w, struct buf *b);

@@ -50,15 +50,30 @@ static double rate_of(const struct page *p, enum host_group g, int cpu, const ch
 	return 0;
 }
 
-static void put_share(const struct page *p, int cpu, const char *name, double all)
-{
-	bool known, hidden = !strcmp(name, "irq") && p->w->irq_time != 1;
-	double v = rate_of(p, HOST_CPU, cpu, "", name, &known);
+/* Columns of a processor: user with nice, idle with waiting for disks. */
+static const struct share {
+	const char *head, *names[2];
+} shares[] = {{"user", {"user", "nice"}}, {"system", {"system"}}, {"softirq", {"softirq"}},
+	      {"irq", {"irq"}},           {"steal", {"steal"}},   {"idle", {"idle", "iowait"}}};
 
+static void put_share(const struct page *p, int cpu, const struct share *s, double all)
+{
+	bool known, hidden = !strcmp(s->head, "irq") && p->w->irq_time != 1, second;
+	double v = rate_of(p, HOST_CPU, cpu, "", s->names[0], &known);
+
+	if (s->names[1])
+		v += rate_of(p, HOST_CPU, cpu, "", s->names[1], &second);
 	if (known && !hidden && all > 0)
 		buf_printf(p->b, " %6.1f%%", v / all * 100);
 	else
 		buf_puts(p->b, "       -");
+}
+
+static double idle_of(const struct page *p, int cpu)
+{
+	bool known;
+
+	return rate_of(p, HOST_CPU, cpu, "", "idle", &known);
 }
 
 static void put_count(const struct page *p, enum host_group g, int cpu, const char *of,
@@ -72,35 +87,66 @@ static void put_count(const struct page *p, enum host_group g, int cpu, const ch
 	buf_printf(p->b, " %*s", width, known ? text : "-");
 }
 
-static const char *const shares[] = {"user", "nice",  "system", "softirq",
-				     "irq",  "steal", "iowait", "idle"};
+static const char *const cpu_names[] = {"user", "nice",  "system", "softirq",
+					"irq",  "steal", "iowait", "idle"};
 
-static void put_cpus(const struct page *p)
+static void put_cpu(const struct page *p, int cpu)
+{
+	double all = 0;
+	bool known;
+
+	for (size_t n = 0; n < ARRAY_LEN(cpu_names); n++)
+		all += rate_of(p, HOST_CPU, cpu, "", cpu_names[n], &known);
+	buf_printf(p->b, "%-3d", cpu);
+	for (size_t n = 0; n < ARRAY_LEN(shares); n++)
+		put_share(p, cpu, &shares[n], all);
+	put_count(p, HOST_SOFTIRQ, cpu, "", "NET_RX", 7);
+	put_count(p, HOST_SOFTNET, cpu, "", "processed", 7);
+	put_count(p, HOST_SOFTNET, cpu, "", "dropped", 6);
+	put_count(p, HOST_SOFTNET, cpu, "", "squeezed", 5);
+	buf_putc(p->b, '\n');
+}
+
+/* Whether fewer than `room` of all processors are busier; of two alike the first. */
+static bool is_among_busiest(const struct page *p, size_t at, size_t room)
 {
 	const struct ui_watch *w = p->w;
+	double idle = idle_of(p, host_set_key(w->set, at)->cpu);
+	size_t busier = 0;
+
+	for (size_t i = 0; i < host_set_n(w->set) && busier < room; i++) {
+		const struct host_key *k = host_set_key(w->set, i);
+		double other;
+
+		if (k->group != HOST_CPU || strcmp(k->name, "user") != 0 || i == at)
+			continue;
+		other = idle_of(p, k->cpu);
+		busier += other < idle || (i < at && other <= idle);
+	}
+	return busier < room;
+}
+
+static void put_cpus(const struct page *p, size_t room)
+{
+	const struct ui_watch *w = p->w;
+	size_t left_out = 0;
 
 	buf_puts(p->b, "cpu");
 	for (size_t n = 0; n < ARRAY_LEN(shares); n++)
-		buf_printf(p->b, "%8s", shares[n]);
-	buf_printf(p->b, "%10s%10s%10s%11s\n", "NET_RX/s", "packets/s", "dropped/s", "squeezed/s");
+		buf_printf(p->b, "%8s", shares[n].head);
+	buf_puts(p->b, "  rounds    pkts   drop  sqzd\n"); /* a second each */
 	for (size_t i = 0; i < host_set_n(w->set); i++) {
 		const struct host_key *k = host_set_key(w->set, i);
-		double all = 0;
-		bool known;
 
 		if (k->group != HOST_CPU || strcmp(k->name, "user") != 0)
 			continue;
-		for (size_t n = 0; n < ARRAY_LEN(shares); n++)
-			all += rate_of(p, HOST_CPU, k->cpu, "", shares[n], &known);
-		buf_printf(p->b, "%-3d", k->cpu);
-		for (size_t n = 0; n < ARRAY_LEN(shares); n++)
-			put_share(p, k->cpu, shares[n], all);
-		put_count(p, HOST_SOFTIRQ, k->cpu, "", "NET_RX", 9);
-		put_count(p, HOST_SOFTNET, k->cpu, "", "processed", 9);
-		put_count(p, HOST_SOFTNET, k->cpu, "", "dropped", 9);
-		put_count(p, HOST_SOFTNET, k->cpu, "", "squeezed", 10);
-		buf_putc(p->b, '\n');
+		if (room && !is_among_busiest(p, i, room))
+			left_out++;
+		else
+			put_cpu(p, k->cpu);
 	}
+	if (left_out)
+		buf_printf(p->b, "and %zu that were less busy\n", left_out);
 	if (w->irq_time == 0)
 		buf_puts(p->b, "irq: not accounted by this kernel (CONFIG_IRQ_TIME_ACCOUNTING)\n");
 }
@@ -231,6 +277,7 @@ static bool is_time(const struct host_key *k)
 
 static void put_moved(const struct page *p, const struct host_key *k, uint64_t d)
 {
+	int width = p->w->columns > 30 && p->w->columns < 69 ? p->w->columns - 13 : 56;
 	char of[HOST_KEY_OF * 4], name[HOST_KEY_NAME * 4], what[400], value[48], cpu[24] = "";
 
 	safe_str(of, sizeof(of), k->of, strlen(k->of));
@@ -245,7 +292,7 @@ static void put_moved(const struct page *p, const struct host_key *k, uint64_t d
 		unit_format(value, sizeof(value), (double)d / p->seconds, UNIT_NONE, 3);
 		snprintf(value + strlen(value), sizeof(value) - strlen(value), "/s");
 	}
-	buf_printf(p->b, "%-56s %12s\n", what, value);
+	buf_printf(p->b, "%-*.*s %12s\n", width, width, what, value);
 }
 
 static void put_others(const struct page *p, size_t room)
@@ -279,21 +326,45 @@ static size_t lines_of(const struct buf *b)
 	return n;
 }
 
+/* A screen scrolls where a page has a line or a column too many; its text is one byte a column, but for
+ * continuations in UTF-8. */
+static void fit(struct buf *b, size_t from, size_t rows, size_t columns)
+{
+	size_t to = from, row = 0, column = 0;
+
+	for (size_t i = from; i < b->len && row < rows; i++) {
+		bool end = b->data[i] == '\n', more = ((unsigned char)b->data[i] & 0xc0) == 0x80;
+
+		column += !end && !more;
+		if (end || !columns || column <= columns)
+			b->data[to++] = b->data[i];
+		if (end) {
+			column = 0;
+			row++;
+		}
+	}
+	if (row == rows && to > from)
+		to--; /* the last line's end would scroll */
+	b->len = to;
+}
+
 void ui_watch(const struct ui_watch *w, struct buf *b)
 {
 	struct page p = {.w = w, .b = b};
-	size_t from = lines_of(b), used;
+	size_t from = lines_of(b), start = b->len, used;
 
 	p.seconds = (double)(w->to->t_ns - w->from->t_ns) * 1e-9;
 	if (p.seconds <= 0)
 		return;
 	buf_printf(b, "%s  %.3g s, own cost %.3f %% of a core\n", w->what, p.seconds,
 		   w->cost * 100);
-	put_cpus(&p);
+	put_cpus(&p, w->rows > 0 ? (size_t)w->rows / 3 + 1 : 0);
 	put_ifaces(&p);
 	put_tcps(&p);
 	used = lines_of(b) - from + 3;
 	put_others(&p, w->rows ? (size_t)w->rows > used ? (size_t)w->rows - used : 1 : 0);
+	if (w->rows > 0)
+		fit(b, start, (size_t)w->rows, w->columns > 0 ? (size_t)w->columns : 0);
 }
 
 void ui_watch_json(const struct ui_watch *w, struct buf *b)

@@ -43,6 +43,8 @@ live()
 	"$WEIR" watch --once -i 300ms --tcp --json-stream >run.json
 	holds 'the connection that moves most' '.tcp[0] | .bytes_acked > 0 and .rtt > 0 and
 		(.peer | endswith(":5201"))'
+	! "$WEIR" watch --interface none0 --once 2>err || fail 'an interface that is not there'
+	has err "no interface 'none0'"
 	if [ "$(id -u)" = 0 ]; then
 		"${user[@]}" "$WEIR" watch --once -i 100ms >out
 		has out 'what else moved' 'snmp Tcp OutSegs'
@@ -65,7 +67,7 @@ elsewhere()
 	jq -s . lines >run.json
 	holds 'the other host' 'length == 2 and all(.[]; .of == "root@gate") and
 		any(.[].moved[]; .group == "cpu") and any(.[].moved[]; .group == "kernel")'
-	has ssh.args -oBatchMode=yes root@gate /proc/net/softnet_stat
+	has ssh.args -oBatchMode=yes root@gate /proc/net/softnet_stat 'tc -s qdisc' /sys/class/net/
 	! grep -q interrupts ssh.args || fail 'interrupts were not asked for'
 	"$WEIR" tcp 127.0.0.1 --observe gate -t 0.4 -J --no-store >run.json
 	holds 'in a run' '[.summaries[] | select(.dims.view == "device") | .metric] |
