@@ -16,7 +16,7 @@ static const char *const essential[] = {"reverse", "bidir",  "each-way", "parall
 /* What differs from run to run by itself. */
 static const char *const changing[] = {"title",      "cport",     "boot",        "steal_since_boot",
 				       "signal_dbm", "noise_dbm", "tx_rate_bps", "rx_rate_bps",
-				       "busy_share", NULL};
+				       "busy_share", "key_digest", NULL};
 
 static bool among(const char *const *list, const char *word)
 {

@@ -147,6 +147,8 @@ static int watch(struct watcher *w, struct weir_err *e)
 	int64_t count = w->c->once ? 1 : w->c->count, due, now;
 	int stop = cmd_stop_fd(), rc = read_all(w, 0, e);
 
+	if (rc >= 0 && !host_set_n(w->set))
+		rc = err_set(e, WEIR_PEER, ENODATA, "%s: no counters came", w->what);
 	if (rc >= 0 && w->c->iface)
 		rc = check_interface(w, e);
 	w->start_ns = w->r[0].t_ns;

@@ -237,6 +237,10 @@ static void put_caches(struct jw *w, const struct host_root *r)
 {
 	char level[8], type[32], size[32], shared[64], key[32];
 
+	if (host_read(r, level, sizeof(level), CPU "/cpu0/cache/index0/level") <= 0) {
+		jw_null(w, "caches");
+		return;
+	}
 	jw_obj(w, "caches");
 	for (int i = 0; i < 8; i++) {
 		if (host_read(r, level, sizeof(level), CPU "/cpu0/cache/index%d/level", i) <= 0 ||
@@ -343,6 +347,10 @@ static void put_mitigations(struct jw *w, const struct host_root *r)
 	char text[HOST_TEXT_MAX], **names;
 	int n = host_list(r, &names, CPU "/vulnerabilities");
 
+	if (n < 0) { /* not the same as none */
+		jw_null(w, "mitigations");
+		return;
+	}
 	jw_obj(w, "mitigations");
 	for (int i = 0; i < n; i++) {
 		if (host_read(r, text, sizeof(text), CPU "/vulnerabilities/%s", names[i]) > 0 &&

@@ -181,6 +181,34 @@ static void put_feature(void *arg, const char *name, bool on)
 	}
 }
 
+static void put_rss(struct jw *w, const struct sys_driver *d)
+{
+	static const char *const flows[] = SYS_RSS_FLOWS;
+
+	if (d->rss_size || d->rss_key[0] || d->rss_fields[0][0]) {
+		jw_obj(w, "rss");
+		if (d->rss_size) {
+			jw_u64(w, "table", d->rss_size);
+			jw_u64(w, "queues", d->rss_queues);
+			jw_u64(w, "most", d->rss_most);
+			jw_u64(w, "least", d->rss_least);
+		}
+		if (d->rss_hash)
+			jw_str(w, "hash", d->rss_hash);
+		if (d->rss_key[0])
+			jw_str(w, "key_digest", d->rss_key);
+		for (size_t i = 0; i < ARRAY_LEN(flows); i++) {
+			if (d->rss_fields[i][0])
+				jw_str(w, flows[i], d->rss_fields[i]);
+		}
+		jw_end_obj(w);
+	}
+	if (d->has_rules)
+		jw_u64(w, "ntuple_rules", d->rules);
+	if (d->fec)
+		jw_str(w, "fec", d->fec);
+}
+
 static void put_rings(struct jw *w, const struct sys_driver *d)
 {
 	if (d->has_rings) {
@@ -209,12 +237,7 @@ static void put_rings(struct jw *w, const struct sys_driver *d)
 		jw_u64(w, "combined_max", d->combined_max);
 		jw_end_obj(w);
 	}
-	if (d->rss_size) {
-		jw_obj(w, "rss");
-		jw_u64(w, "table", d->rss_size);
-		jw_u64(w, "queues", d->rss_queues);
-		jw_end_obj(w);
-	}
+	put_rss(w, d);
 	if (d->has_pause) {
 		jw_obj(w, "pause");
 		jw_bool(w, "autoneg", d->pause_autoneg);
@@ -291,6 +314,18 @@ static void put_qdiscs(struct jw *w, struct sys_nl *nl, int index)
 	}
 	host_put(w, "qdiscs", b.data);
 	buf_fini(&b);
+}
+
+/* The root with its parameters, where it is one that weir has words for. */
+static void put_qdisc(struct jw *w, const char *iface)
+{
+	char name[IF_NAMESIZE + 16], text[SYS_VALUE_CAP];
+	struct sys_ref r = {0};
+	int n = snprintf(name, sizeof(name), "iface:%s.qdisc", iface);
+
+	if (sys_ref_parse(&r, name, (size_t)n, NULL) >= 0 &&
+	    sys_knob_get(&r, text, sizeof(text), NULL) >= 0 && strcmp(text, "default") != 0)
+		host_put(w, "qdisc", text);
 }
 
 static void put_rate(struct jw *w, const char *key, const struct sys_wifi_rate *r)
@@ -378,6 +413,7 @@ static void put_link(struct jw *w, struct sys_nl *nl, const struct links *all,
 	jw_u64(w, "gso_max_bytes", l->gso_max_size);
 	jw_u64(w, "gro_max_bytes", l->gro_max_size);
 	put_qdiscs(w, nl, l->index);
+	put_qdisc(w, l->name);
 }
 
 static bool is_same_interface(const struct host_root *r, const struct sys_link *l)

@@ -16,7 +16,7 @@
 #define FRAME_EXTRA 24      /* of Ethernet, beside what counters count: preamble, checksum, gap */
 
 struct core {
-	double busy, softirq, irq, steal, all; /* ns */
+	double busy, softirq, irq, steal, kernel, all; /* ns */
 	double processed, net_rx, ksoftirqd;
 	bool has_ksoftirqd;
 };
@@ -97,6 +97,8 @@ static void add_cpu(struct core *c, const char *name, double ns)
 		c->busy += ns;
 	if (!strcmp(name, "softirq"))
 		c->softirq += ns;
+	if (!strcmp(name, "softirq") || !strcmp(name, "irq") || !strcmp(name, "system"))
+		c->kernel += ns;
 	if (!strcmp(name, "irq"))
 		c->irq += ns;
 }
@@ -179,7 +181,7 @@ static void put(const struct out *o, const char *metric, enum model_state state,
 static void put_cores(const struct out *o, const struct sums *s, int irq_time)
 {
 	double busy = 0, softirq = 0, steal = 0, all_softirq = 0, all_irq = 0;
-	double processed = 0, most = 0, span = 0;
+	double processed = 0, most = 0, span = 0, kernel = 0;
 
 	for (size_t i = 0; i < s->n_cores; i++) {
 		const struct core *c = &s->core[i];
@@ -190,6 +192,7 @@ static void put_cores(const struct out *o, const struct sums *s, int irq_time)
 			continue;
 		span = c->all > span ? c->all : span;
 		busy = c->busy / c->all > busy ? c->busy / c->all : busy;
+		kernel = c->kernel / c->all > kernel ? c->kernel / c->all : kernel;
 		softirq = c->softirq / c->all > softirq ? c->softirq / c->all : softirq;
 		steal = c->steal / c->all > steal ? c->steal / c->all : steal;
 		all_softirq += c->softirq / c->all;
@@ -197,6 +200,7 @@ static void put_cores(const struct out *o, const struct sums *s, int irq_time)
 	}
 	if (span > 0) {
 		put(o, "cpu.core_max", MODEL_KNOWN, busy);
+		put(o, "cpu.core_kernel", MODEL_KNOWN, kernel);
 		put(o, "cpu.core_softirq", MODEL_KNOWN, softirq);
 		put(o, "cpu.softirq", MODEL_KNOWN, all_softirq);
 		put(o, "cpu.core_steal", MODEL_KNOWN, steal);

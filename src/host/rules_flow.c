@@ -237,7 +237,7 @@ static bool requested_rate(const struct model_run *r, double *bps, double *share
 
 int host_asked_rate(const struct model_run *r, int dir, char *text, size_t cap)
 {
-	double bps = 0, share = HOST_PACED, sent;
+	double bps = 0, share = HOST_PACED, sent, held, got;
 	const char *option = "-b";
 	char rate[32];
 
@@ -251,7 +251,14 @@ int host_asked_rate(const struct model_run *r, int dir, char *text, size_t cap)
 		return 0;
 	unit_format(rate, sizeof(rate), bps, UNIT_BPS, 3);
 	snprintf(text, cap, "the rate that was asked for (%s): %s", option, rate);
-	return 95;
+	/* What the program wrote may wait for a shaper of that rate. */
+	return host_of(r, "qdisc.overlimits", host_end_of(dir, MODEL_SENDER), &held) &&
+			       held >= 100 &&
+			       host_value(r, "goodput", STAT_VALUE, dir, MODEL_RECEIVER, -1,
+					  &got) &&
+			       got < bps * HOST_PACED
+		       ? 60
+		       : 95;
 }
 
 int host_udp_receiver(const struct model_run *r, int dir, char *text, size_t cap)

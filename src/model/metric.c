@@ -114,6 +114,7 @@ static const struct model_metric metrics[] = {
 	GAUGE("cpu.core_max", RATIO, LOWER, F64, "busy share of the busiest core"),
 	GAUGE("cpu.thread_max", RATIO, LOWER, F64, "busy share of the busiest worker thread"),
 	GAUGE("cpu.softirq", RATIO, LOWER, F64, "processor time in software interrupts, of one core"),
+	GAUGE("cpu.core_kernel", RATIO, LOWER, F64, "share of its time that the core with the most of it spent in the kernel: system calls and interrupts"),
 	GAUGE("cpu.core_softirq", RATIO, LOWER, F64, "share of its time that the core with the most of it spent in software interrupts"),
 	GAUGE("cpu.core_steal", RATIO, LOWER, F64, "share of its time that the worst core waited for the virtual machine's host"),
 	GAUGE("cpu.irq", RATIO, LOWER, F64, "processor time in hardware interrupts, of one core; unknown where the kernel does not account it"),

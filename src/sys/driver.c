@@ -8,6 +8,7 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -131,7 +132,27 @@ static void ask_pause(int fd, const char *iface, struct sys_driver *d)
 	d->eee = e.eee_enabled != 0;
 }
 
-/* How many queues the indirection table names. */
+#define QUEUES_MAX 1024
+/* How many queues the indirection table names, and how evenly. */
+static void read_table(const struct ethtool_rxfh_indir *q, struct sys_driver *d)
+{
+	uint32_t n[QUEUES_MAX] = {0};
+
+	d->rss_size = q->size;
+	for (uint32_t i = 0; i < q->size; i++) {
+		if (q->ring_index[i] >= QUEUES_MAX)
+			continue;
+		n[q->ring_index[i]]++;
+		if (q->ring_index[i] + 1 > d->rss_queues)
+			d->rss_queues = q->ring_index[i] + 1;
+	}
+	d->rss_least = q->size;
+	for (uint32_t i = 0; i < d->rss_queues; i++) {
+		d->rss_most = n[i] > d->rss_most ? n[i] : d->rss_most;
+		d->rss_least = n[i] < d->rss_least ? n[i] : d->rss_least;
+	}
+}
+
 static void ask_rss(int fd, const char *iface, struct sys_driver *d)
 {
 	struct ethtool_rxfh_indir *q = calloc(1, sizeof(*q) + RSS_MAX * sizeof(uint32_t));
@@ -143,15 +164,92 @@ static void ask_rss(int fd, const char *iface, struct sys_driver *d)
 	if (ask(fd, iface, q) < 0 || !q->size || q->size > RSS_MAX)
 		goto out;
 	n = q->size;
-	if (ask(fd, iface, q) < 0 || q->size > n)
+	if (ask(fd, iface, q) >= 0 && q->size <= n)
+		read_table(q, d);
+out:
+	free(q);
+}
+
+#define KEY_MAX 256
+/* Many drivers make the key anew at each boot; that it is another one is all that can be said. */
+static void ask_rss_hash(int fd, const char *iface, struct sys_driver *d)
+{
+	struct ethtool_rxfh *q = calloc(1, sizeof(*q) + RSS_MAX * sizeof(uint32_t) + KEY_MAX);
+	uint8_t hash[SHA256_LEN];
+
+	if (!q)
+		return;
+	q->cmd = ETHTOOL_GRSSH; /* sizes first */
+	if (ask(fd, iface, q) < 0 || q->indir_size > RSS_MAX || q->key_size > KEY_MAX)
 		goto out;
-	d->rss_size = q->size;
-	for (uint32_t i = 0; i < q->size; i++) {
-		if (q->ring_index[i] < 1024 && q->ring_index[i] + 1 > d->rss_queues)
-			d->rss_queues = q->ring_index[i] + 1;
+	q->cmd = ETHTOOL_GRSSH;
+	if (ask(fd, iface, q) < 0 || q->indir_size > RSS_MAX || q->key_size > KEY_MAX)
+		goto out;
+	d->rss_hash = q->hfunc == 1   ? "toeplitz"
+		      : q->hfunc == 2 ? "xor"
+		      : q->hfunc == 4 ? "crc32"
+				      : NULL;
+	if (q->key_size) {
+		sha256((const uint8_t *)&q->rss_config[q->indir_size], q->key_size, hash);
+		for (size_t i = 0; i < 8; i++)
+			snprintf(d->rss_key + 2 * i, 3, "%02x", hash[i]);
 	}
 out:
 	free(q);
+}
+
+/* Which fields of a packet are hashed (ethtool -n IF rx-flow-hash tcp4). */
+static void ask_rss_fields(int fd, const char *iface, struct sys_driver *d)
+{
+	static const uint32_t flows[] = {TCP_V4_FLOW, UDP_V4_FLOW, TCP_V6_FLOW, UDP_V6_FLOW};
+	static const struct {
+		uint64_t bit;
+		const char *word;
+	} fields[] = {{RXH_L2DA, "mac"},         {RXH_VLAN, "vlan"},     {RXH_L3_PROTO, "proto"},
+		      {RXH_IP_SRC, "src-ip"},    {RXH_IP_DST, "dst-ip"}, {RXH_L4_B_0_1, "src-port"},
+		      {RXH_L4_B_2_3, "dst-port"}};
+
+	_Static_assert(ARRAY_LEN(flows) == ARRAY_LEN(d->rss_fields), "a text a flow");
+	for (size_t i = 0; i < ARRAY_LEN(flows); i++) {
+		struct ethtool_rxnfc q = {.cmd = ETHTOOL_GRXFH, .flow_type = flows[i]};
+		size_t n = 0, cap = sizeof(d->rss_fields[i]);
+
+		if (ask(fd, iface, &q) < 0)
+			continue;
+		for (size_t k = 0; k < ARRAY_LEN(fields) && n < cap; k++) {
+			if (q.data & fields[k].bit)
+				n += (size_t)snprintf(d->rss_fields[i] + n, cap - n, "%s%s",
+						      n ? " " : "", fields[k].word);
+		}
+	}
+}
+
+static void ask_rules(int fd, const char *iface, struct sys_driver *d)
+{
+	struct ethtool_rxnfc q = {.cmd = ETHTOOL_GRXCLSRLCNT};
+
+	d->has_rules = ask(fd, iface, &q) >= 0;
+	d->rules = q.rule_cnt;
+}
+
+static void ask_fec(int fd, const char *iface, struct sys_driver *d)
+{
+	static const struct {
+		uint32_t bit;
+		const char *word;
+	} kinds[] = {{ETHTOOL_FEC_RS, "rs"},
+		     {ETHTOOL_FEC_BASER, "baser"},
+		     {ETHTOOL_FEC_LLRS, "llrs"},
+		     {ETHTOOL_FEC_OFF, "off"},
+		     {ETHTOOL_FEC_AUTO, "auto"}};
+	struct ethtool_fecparam q = {.cmd = ETHTOOL_GFECPARAM};
+
+	if (ask(fd, iface, &q) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(kinds) && !d->fec; i++) {
+		if (q.active_fec & kinds[i].bit)
+			d->fec = kinds[i].word;
+	}
 }
 
 int sys_driver_get(const char *iface, struct sys_driver *d)
@@ -168,6 +266,10 @@ int sys_driver_get(const char *iface, struct sys_driver *d)
 	ask_channels(fd, iface, d);
 	ask_pause(fd, iface, d);
 	ask_rss(fd, iface, d);
+	ask_rss_hash(fd, iface, d);
+	ask_rss_fields(fd, iface, d);
+	ask_rules(fd, iface, d);
+	ask_fec(fd, iface, d);
 	close(fd);
 	return 0;
 }

@@ -279,6 +279,10 @@ int sys_qdisc_set(struct sys_nl *nl, const char *name, uint32_t parent, uint32_t
 
 /* ---- what an interface's driver tells (driver.c) -------------------------- */
 
+#define SYS_RSS_FLOWS                          \
+	{                                      \
+		"tcp4", "udp4", "tcp6", "udp6" \
+	}
 struct sys_driver {
 	char driver[32], version[32], firmware[32], bus[32]; /* "" = not told */
 	int64_t speed_bps;                                   /* 0 = not known */
@@ -291,6 +295,13 @@ struct sys_driver {
 	uint32_t rx_channels, tx_channels, combined, combined_max;
 	bool pause_autoneg, pause_rx, pause_tx, eee;
 	uint32_t rss_size, rss_queues; /* entries of the indirection table; queues that it names */
+	uint32_t rss_most, rss_least;  /* entries of the queue with most, and with least of them */
+	char rss_key[17];              /* digest of the hash key; "" = not told */
+	const char *rss_hash;          /* "toeplitz" …; NULL = not told */
+	char rss_fields[4][48];        /* of SYS_RSS_FLOWS: "src-ip dst-ip src-port dst-port" */
+	bool has_rules;
+	uint32_t rules;  /* ntuple: flows that are steered by hand */
+	const char *fec; /* "off", "rs", "baser" …; NULL = not told */
 };
 int sys_driver_get(const char *iface, struct sys_driver *d);
 int sys_driver_features(const char *iface, void (*cb)(void *arg, const char *name, bool on),

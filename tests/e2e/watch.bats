@@ -81,7 +81,8 @@ elsewhere()
 	! "$WEIR" watch --observe gate --once 2>err || fail 'ssh failed'
 	has err 'ssh ended' 'ssh gate true'
 	fake_ssh 'exec cat /dev/zero'
-	"$WEIR" watch --observe gate --once -i 100ms >out
+	! "$WEIR" watch --observe gate --once -i 100ms 2>err || fail 'nothing came'
+	has err 'no counters came'
 	fake_ssh 'exec yes'
 	! "$WEIR" watch --observe gate --once 2>err || fail 'without an end'
 	has err 'too much came'
