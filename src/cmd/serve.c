@@ -23,11 +23,12 @@ struct serve_opts {
 	uint64_t max_rate, memory;
 	char *bind, *psk_file, *user, *config, *key, *users, *runtime_dir;
 	bool v4, v6, public_mode, one_off, exclusive, pkcs1, status, json;
-	int log;
+	int log, facts;
 	struct opt_list allow, deny;
 };
 
 static const char *const log_forms[] = {"text", "json", NULL};
+static const char *const facts_told[] = {"few", "set", "all", NULL}; /* enum measure_facts */
 
 #define F(field) offsetof(struct serve_opts, field)
 /* clang-format off */
@@ -41,6 +42,7 @@ static const struct opt serve_rows[] = {
 	{.name = "allow", .type = OPT_LIST, .offset = F(allow), .metavar = "PREFIX", .help = "serve these addresses too, beside private and on-link ones"},
 	{.name = "deny", .type = OPT_LIST, .offset = F(deny), .metavar = "PREFIX", .help = "never serve these addresses, whatever --allow and --public say"},
 	{.name = "public", .type = OPT_FLAG, .offset = F(public_mode), .help = "serve everybody: 16 tests at once, 4 of one network, 32 flows, 60 s"},
+	{.name = "facts", .type = OPT_ENUM, .offset = F(facts), .metavar = "WHICH", .help = "what native clients are told of this host, and store: few (kernel, processor, memory), set (also how it is set: the interface towards them, sysctls, governor), all (also modules, services, packet filters)", .fallback = "set", .choices = facts_told},
 	{.name = "exclusive", .type = OPT_FLAG, .offset = F(exclusive), .help = "one test at a time; other clients wait for their turn, in order of arrival"},
 	{.name = "one-off", .letter = '1', .type = OPT_FLAG, .offset = F(one_off), .help = "end after one test that ran"},
 	{.name = "log", .type = OPT_ENUM, .offset = F(log), .metavar = "FORM", .help = "form of the log lines", .fallback = "text", .choices = log_forms},
@@ -207,6 +209,7 @@ static struct serve_cfg config(const struct serve_opts *o)
 		.public_mode = o->public_mode,
 		.one_off = o->one_off,
 		.exclusive = o->exclusive,
+		.facts_told = o->facts,
 		.log_json = o->log == 1,
 		.limits = {.tests = (size_t)o->tests,
 			   .per_prefix = (size_t)o->per_network,

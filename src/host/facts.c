@@ -158,6 +158,27 @@ static void put_distribution(struct jw *w, const struct host_root *r)
 	host_put(w, "distribution", name);
 }
 
+void host_facts_told(struct buf *b, const char *iface, bool all)
+{
+	const struct host_root r = {.fd = -1};
+	struct jw w = jw_init(b);
+
+	jw_obj(&w, NULL);
+	put_few(&w, iface);
+	host_facts_cpu(&w, &r);
+	host_facts_memory(&w, &r);
+	if (iface)
+		host_facts_ifaces(&w, &r, iface);
+	host_facts_sysctl(&w, &r);
+	if (all) {
+		host_facts_boot(&w, &r);
+		host_facts_modules(&w, &r);
+		host_facts_netfilter(&w, &r);
+		host_facts_services(&w, &r);
+	}
+	jw_end_obj(&w);
+}
+
 int host_facts_whole(struct buf *b, const char *root, const char *iface, struct weir_err *e)
 {
 	struct jw w = jw_init(b);

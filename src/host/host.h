@@ -24,6 +24,9 @@ void host_facts(struct buf *b, const char *iface);
  * names of files. root: a folder with a copy of a machine's /proc, /sys and /etc, or NULL.
  */
 int host_facts_whole(struct buf *b, const char *root, const char *iface, struct weir_err *e);
+/* What a peer that is measured with is told: how the machine is set for the network, with the
+ * interface towards it; not what runs on it (modules, services, packet filters) unless all. */
+void host_facts_told(struct buf *b, const char *iface, bool all);
 /* Speed of a real interface; 0 = not known, or a virtual one, whose speed is a word. */
 int64_t host_iface_speed(const char *iface);
 /* Whether the kernel accounts the time of hard interrupts: 1, 0, or -1 when it does not tell. */

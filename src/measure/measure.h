@@ -84,8 +84,12 @@ int measure_session_run(struct measure_session *ms, const char *name, struct wei
 
 /* Server side of one admitted control connection: makes a run, accepts the plan, runs it, streams
  * lines to a native peer, and gives the finished run (for the log line). */
+/* What a native peer is told of this host: the session's server_facts, or read for each test, as it
+ * may have been set otherwise since the last one. */
+enum measure_facts { MEASURE_FACTS_GIVEN, MEASURE_FACTS_SET, MEASURE_FACTS_ALL };
 struct measure_serve {
 	struct proto_session *proto;
+	enum measure_facts facts;
 	const struct proto_limits *limits;
 	unsigned workers;
 	bool pin;

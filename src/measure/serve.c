@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/host.h"
 #include "measure/priv.h"
 
 #define IDLE_NS (120 * NSEC_PER_SEC)
@@ -235,6 +236,24 @@ static int serve_test(struct measure_serve *m, struct model_run *run, struct wei
 	return rc;
 }
 
+/* They live as long as the run. */
+static void read_facts(struct measure_serve *m, struct model_run *run)
+{
+	struct sockaddr_storage ss = {0};
+	socklen_t len = sizeof(ss);
+	char iface[IF_NAMESIZE];
+	struct buf b = {0};
+	bool known = getpeername(m->proto->ctl_fd, (struct sockaddr *)&ss, &len) >= 0 &&
+		     host_iface_to((const struct sockaddr *)&ss, iface);
+
+	host_facts_told(&b, known ? iface : NULL, m->facts == MEASURE_FACTS_ALL);
+	if (!b.failed && b.len < sizeof(m->proto->facts)) {
+		run->host[MODEL_NEAR].facts = model_run_str(run, b.data);
+		m->proto->server_facts = run->host[MODEL_NEAR].facts;
+	}
+	buf_fini(&b);
+}
+
 int measure_serve_run(struct measure_serve *m, struct model_run **out, struct weir_err *e)
 {
 	struct model_run *run = measure_run_new("tcp", m->proto->server_facts, NULL, 0);
@@ -242,6 +261,8 @@ int measure_serve_run(struct measure_serve *m, struct model_run **out, struct we
 
 	if (!run)
 		return err_set(e, WEIR_OS, ENOMEM, "no memory for a run");
+	if (m->facts != MEASURE_FACTS_GIVEN && !strcmp(m->proto->proto->name, "weir"))
+		read_facts(m, run);
 	rc = serve_test(m, run, e);
 	if (rc < 0) {
 		run->outcome = OUTCOME_FAILED;

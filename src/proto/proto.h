@@ -131,7 +131,7 @@ struct proto_session {
 	struct proto_peer peer;
 	struct net_addr peer_addr, local_addr;
 	int64_t connect_ns; /* how long the control connect() took: a first idle RTT */
-	char facts[4096];   /* JSON object: facts of the far end ("" = none) */
+	char facts[16384];  /* JSON object: facts of the far end ("" = none) */
 	bool clock_known;   /* native: offset of the far monotonic clock */
 	int64_t clock_offset_ns, clock_error_ns; /* far + offset = near */
 	const char *psk;                         /* pre-shared key, or NULL */

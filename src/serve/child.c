@@ -101,6 +101,7 @@ int serve_child_body(const struct serve_job *job)
 	struct measure_hooks hooks = {
 		.extra = &extra, .most_bps = most + most / RATE_SLACK, .most_ns = RATE_PERIOD_NS};
 	struct measure_serve m = {.proto = &s,
+				  .facts = (enum measure_facts)job->cfg->facts_told,
 				  .hooks = &hooks,
 				  .limits = &job->limits,
 				  .workers = job->workers,

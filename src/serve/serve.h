@@ -73,6 +73,7 @@ struct serve_cfg {
 	int64_t grace_ns;  /* SIGTERM: running tests may finish for this long (default 5 s) */
 	int listen_fd;     /* already listening (socket activation), else -1 */
 	const char *facts; /* JSON object of this host */
+	int facts_told;    /* enum measure_facts: or read for each native test */
 	int stop_fd;       /* readable: stop */
 	int status_fd;     /* serve_status_listen()'s, borrowed; 0 = none */
 	/* One complete log line (no newline), already safe. */
