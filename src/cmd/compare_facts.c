@@ -14,9 +14,9 @@
 static const char *const essential[] = {"reverse", "bidir",  "each-way", "parallel", "length",
 					"bytes",   "blocks", "bitrate",  NULL};
 /* What differs from run to run by itself. */
-static const char *const changing[] = {"title",      "cport",     "boot",        "steal_since_boot",
-				       "signal_dbm", "noise_dbm", "tx_rate_bps", "rx_rate_bps",
-				       "busy_share", "key_digest", NULL};
+static const char *const changing[] = {
+	"title",       "cport",       "boot",       "steal_since_boot", "signal_dbm", "noise_dbm",
+	"tx_rate_bps", "rx_rate_bps", "busy_share", "key_digest",       NULL};
 
 static bool among(const char *const *list, const char *word)
 {

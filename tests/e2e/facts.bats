@@ -36,11 +36,13 @@ machine()
 differ()
 {
 	sysctl -qw net.ipv4.tcp_slow_start_after_idle=1 net.ipv4.tcp_sack=1
+	far sysctl -qw net.ipv4.tcp_dsack=1
 	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.2 -q --tag side=a
 	sysctl -qw net.ipv4.tcp_slow_start_after_idle=0 net.ipv4.tcp_sack=0
+	far sysctl -qw net.ipv4.tcp_dsack=0
 	"$WEIR" tcp "$WEIR_LAB_PEER" -t 0.2 -q --tag side=b
 	"$WEIR" compare tag:side=a tag:side=b --varied tcp_sack >out
-	has out 'near.sysctl.net.ipv4.tcp_slow_start_after_idle: (default) | 0'
+	has out 'near.sysctl.net.ipv4.tcp_slow_start_after_idle: (default) | 0' 'far.sysctl.net.ipv4.tcp_dsack: (default) | 0'
 	! grep -q tcp_sack out || fail "declared, and told: $(cat out)"
 }
 @test "a comparison tells the sysctl that was not declared" {
