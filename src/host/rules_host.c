@@ -369,11 +369,14 @@ static bool fell_behind(const struct model_run *r, int dir)
 int host_local_qdisc(const struct model_run *r, int dir, char *text, size_t cap)
 {
 	int end = host_end_of(dir, MODEL_SENDER), sure;
-	double drops, tx = 0, held = 0, segs = 0;
+	double drops, tx = 0, held = 0, segs = 0, there;
 
 	if (!host_of(r, "qdisc.drops", end, &drops))
 		return 0;
 	host_of(r, "link.tx_dropped", end, &tx);
+	/* A virtual link counts what the other end's backlog dropped. */
+	if (host_of(r, "softnet.dropped", host_end_of(dir, MODEL_RECEIVER), &there))
+		tx = tx > there ? tx - there : 0;
 	drops += tx;
 	sure = explains_loss(r, dir, drops);
 	if (sure) {

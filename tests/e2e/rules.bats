@@ -65,10 +65,22 @@ qdisc_udp()
 {
 	tc qdisc add dev eth0 root tbf rate 20mbit burst 16k limit 30k
 	first local-qdisc udp -t 0.6 -b 100M
+	# One that drops nothing, and makes the program wait.
+	tc qdisc replace dev eth0 root tbf rate 20mbit burst 16k limit 3m
+	first local-qdisc udp -t 0.6 -b 100M -w 64K
 }
 @test "a datagram sender whose queue drops" {
 	all_only
 	lab qdisc_udp
+}
+
+lossy()
+{
+	first network-loss tcp -t 1.5 -P 4
+}
+@test "a narrow router that drops" {
+	all_only
+	lab --topology=router --rate=20M --queue='pfifo limit 10' lossy
 }
 
 # The reader: the server's child that takes the test.
@@ -110,6 +122,7 @@ small_buffer()
 	spawn path python3 "$HELPERS/slow_path.py" "$WEIR_LAB_FAR_PID" 10
 	until_true 5 ready path
 	sysctl -qw net.ipv4.tcp_wmem='4096 16384 16384'
+	peer=198.18.9.2 first receiver-window tcp -t 1.5 -w 32K
 	peer=198.18.9.2 first send-buffer tcp -t 1.5
 }
 @test "a small send buffer on a path with delay" {

@@ -450,6 +450,104 @@ static void nothing_known_nothing_claimed(void **state)
 	model_run_free(r);
 }
 
+/* ---- recorded --------------------------------------------------------------------------- */
+
+/*
+ * What --observe read of a virtual machine with two processors, twice in a second, while the case was
+ * provoked: 1,500 packet filter rules with all packets on one core by RPS; 400 of them and eight
+ * senders; a token bucket of 50 Mbit/s; a tap of 10 Mbit/s. Each text ends in a line "%%".
+ */
+static const struct {
+	const char *file, *first, *says;
+} recorded[] = {
+	{"softirq-core", "softirq-core",
+	 "limited by: softirq-core: one core of the observed host: 100 % "
+	 "in software interrupts, with 100 % of all packets"},
+	{"backlog", NULL,
+	 "seen as well: backlog: the observed host: its backlog was full for 15 packets"},
+	{"middle-qdisc", NULL, "middle-qdisc: the observed host: its queues dropped 1933 packets"},
+	{"link-rate", "link-rate",
+	 "limited by: link-rate: the link's own rate: the interface of the "
+	 "observed host was 99 % full"},
+};
+
+struct recording {
+	struct buf text;
+	size_t at, files;
+};
+
+/* One answer: as many texts as files are asked for, NULs in place of the lines between them. */
+static int replay(void *arg, struct buf *b, struct weir_err *e)
+{
+	struct recording *rec = arg;
+	size_t left = rec->files;
+
+	(void)e;
+	while (left && rec->at < rec->text.len) {
+		const char *p = rec->text.data + rec->at;
+		size_t n = strcspn(p, "\n") + 1;
+
+		if (!strncmp(p, "%%\n", 3)) {
+			buf_putc(b, '\0');
+			left--;
+		} else {
+			buf_put(b, p, n);
+		}
+		rec->at += n;
+	}
+	return left || b->failed ? -1 : 0;
+}
+
+static void judge_recorded(const char *file, struct model_run *r)
+{
+	struct recording rec = {.at = 0};
+	const struct host_set_cfg cfg = {.groups = ~(HOST_BIT(HOST_IRQ) | HOST_BIT(HOST_THREAD)) &
+						   HOST_ALL,
+					 .fetch = replay,
+					 .arg = &rec};
+	struct host_reading from = {0}, to = {0};
+	struct host_period p = {.from = &from, .to = &to, .nf_rules = -1, .irq_time = -1};
+	struct host_set *set;
+	char path[256];
+
+	snprintf(path, sizeof(path), TEST_DATA "/host/%s.txt", file);
+	assert_true(sys_read_file(path, 1 << 20, &rec.text, NULL) >= 0);
+	buf_putc(&rec.text, '\0');
+	rec.text.len--;
+	assert_int_equal(host_set_new(&cfg, &set, NULL), 0);
+	while (host_set_path(set, rec.files))
+		rec.files++;
+	assert_int_equal(host_set_read(set, &from, NULL), 0);
+	assert_int_equal(host_set_read(set, &to, NULL), 0);
+	assert_int_equal(rec.at, rec.text.len);
+	to.t_ns = from.t_ns + NSEC_PER_SEC;
+	p.set = set;
+	host_figures(r, 0, model_dims_with(DIMS_NONE, DIM_VIEW, MODEL_DEVICE), MODEL_MEASURED, &p);
+	host_reading_fini(&from);
+	host_reading_fini(&to);
+	host_set_free(set);
+	buf_fini(&rec.text);
+}
+
+static void recordings(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(recorded); i++) {
+		struct model_run *r = make(NULL, 0, NULL);
+		struct buf b = {0};
+
+		judge_recorded(recorded[i].file, r);
+		host_judge(r);
+		host_explain(r, &b);
+		if ((recorded[i].first && !r->limited_code) || !strstr(b.data, recorded[i].says))
+			fail_msg("%s: %s", recorded[i].file, b.data);
+		if (recorded[i].first)
+			assert_string_equal(r->limited_code, recorded[i].first);
+		buf_fini(&b);
+		model_run_free(r);
+	}
+}
+
 static const char *const never_first[] = {
 	"memory",      "listen-queue",  "one-queue",    "governor", "ksoftirqd",
 	"squeezed",    "irq-placement", "gro-batch",    "timeouts", "zero-windows",
@@ -552,6 +650,7 @@ int main(void)
 		cmocka_unit_test(none_is_sure),
 		cmocka_unit_test(advice),
 		cmocka_unit_test(nothing_known_nothing_claimed),
+		cmocka_unit_test(recordings),
 		cmocka_unit_test(explained),
 		cmocka_unit_test(every_rule_has_an_example),
 		cmocka_unit_test(facts_are_json),
