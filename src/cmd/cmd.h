@@ -66,6 +66,13 @@ bool cmd_unicode(void);    /* the locale is UTF-8 */
 /* A descriptor that becomes readable on SIGINT, SIGTERM, SIGHUP; a second SIGINT kills. */
 int cmd_stop_fd(void);
 
+/* ---- words that never wait (say.c) ---- */
+
+int cmd_say_open(void); /* the same place as standard error; close it unless it is STDERR_FILENO */
+void cmd_say(int fd, const char *fmt, ...)
+	PRINTF_LIKE(2, 3); /* up to 1 KiB, a second at the most */
+bool cmd_knock(int fd);    /* a byte that terminals ignore; false when it did not go */
+
 /* Where the undo journal is: NULL = its default place (root), else the caller frees. root: a folder
  * that stands for /, or NULL. */
 char *cmd_journal_dir(const char *root);

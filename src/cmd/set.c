@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -42,6 +43,8 @@ static const struct opt set_opts[] = {
 };
 /* clang-format on */
 
+enum end { COMMAND_ENDED, STOPPED, TIME_UP, CUT_OFF, UNDONE };
+
 struct change {
 	struct sys_ref ref;
 	const char *value;
@@ -53,7 +56,10 @@ struct work {
 	size_t n;
 	const char *value; /* of the pattern that is being expanded */
 	struct sys_journal *j;
-	int stop_fd;
+	struct sys_contact who;
+	bool remote; /* who is somebody */
+	enum end end;
+	int stop_fd, say_fd;
 };
 
 /* ---- what is to be set ---------------------------------------------------- */
@@ -117,18 +123,17 @@ static int collect(struct work *w, struct weir_err *e)
 
 /* ---- what was left -------------------------------------------------------- */
 
-static void say_replay(const struct sys_replay *r, const char *whose)
+static void say_replay(int fd, const struct sys_replay *r, const char *whose)
 {
 	if (r->restored)
-		fprintf(stderr, "weir set: %u %s put back\n", r->restored, whose);
+		cmd_say(fd, "weir set: %u %s put back\n", r->restored, whose);
 	if (r->changed_since)
-		fprintf(stderr,
-			"weir set: %u left alone: changed by somebody else since, or gone\n",
+		cmd_say(fd, "weir set: %u left alone: changed by somebody else since, or gone\n",
 			r->changed_since);
 	if (r->void_boot)
-		fprintf(stderr, "weir set: %u of another boot: void\n", r->void_boot);
+		cmd_say(fd, "weir set: %u of another boot: void\n", r->void_boot);
 	if (r->busy)
-		fprintf(stderr, "weir set: %u of another weir that still runs\n", r->busy);
+		cmd_say(fd, "weir set: %u of another weir that still runs\n", r->busy);
 }
 
 static int recover(const struct work *w, struct weir_err *e)
@@ -138,7 +143,7 @@ static int recover(const struct work *w, struct weir_err *e)
 
 	if (!w->o->restore)
 		r.busy = 0; /* no concern of ours, unless it is the same knob */
-	say_replay(&r, "left by a weir that is gone:");
+	say_replay(w->say_fd, &r, "left by a weir that is gone:");
 	return rc;
 }
 
@@ -152,7 +157,7 @@ static int set_one(struct work *w, const struct change *c, struct weir_err *e)
 	sys_knob_get(&c->ref, before, sizeof(before), NULL);
 	int rc = sys_journal_set(w->j, &c->ref, c->value, e);
 	if (rc == 0)
-		fprintf(stderr, "%s: %s -> %s\n", name, before, c->value);
+		cmd_say(w->say_fd, "%s: %s -> %s\n", name, before, c->value);
 	return rc < 0 ? err_wrap(e, "%s", name) : 0;
 }
 
@@ -164,41 +169,56 @@ static int set_all(struct work *w, struct weir_err *e)
 	if (w->o->time_ns && w->o->time_ns < most)
 		most = w->o->time_ns + 2 * GRACE_NS;
 	if (rc == 0)
-		rc = sys_journal_guard(w->j, most, e);
+		rc = sys_journal_guard(w->j, most, w->remote ? &w->who : NULL, e);
 	for (size_t i = 0; i < w->n && rc == 0; i++)
 		rc = set_one(w, &w->v[i], e);
 	return rc;
 }
 
-/* A byte that terminals ignore: whether it is acknowledged tells if anybody is there. */
-static void knock(void)
+/* Who came by ssh, also through sudo or su; what cannot be looked after is said. */
+static void find_operator(struct work *w)
 {
-	if (isatty(STDERR_FILENO) && write(STDERR_FILENO, "", 1) < 0) {
-		/* Nobody there: that is what the look at the connection finds. */
-	}
+	const char *own = getenv("SSH_CONNECTION");
+
+	w->remote = sys_contact_init(&w->who, own) || (!own && sys_contact_of_parents(&w->who));
+	if (w->remote && !isatty(STDERR_FILENO))
+		cmd_say(w->say_fd, "weir set: without a terminal a cut connection shows only while "
+				   "COMMAND prints; --max-time puts back in any case\n");
 }
 
-enum end { COMMAND_ENDED, STOPPED, TIME_UP, CUT_OFF };
+/* A command that Ctrl-Z stopped goes on: nobody could end it any more. */
+static void go_on(const struct work *w, const struct sys_child *c)
+{
+	siginfo_t si = {0};
 
-/* Until the command ends (pidfd -1: there is none), a signal, the time is up, or nobody is there. */
-static enum end await(const struct work *w, int pidfd)
+	if (!c || waitid(P_PID, (id_t)c->pid, &si, WSTOPPED | WNOHANG) < 0 || si.si_pid != c->pid ||
+	    si.si_status != SIGTSTP)
+		return;
+	kill(0, SIGCONT); /* what it has started was stopped with it */
+	cmd_say(w->say_fd, "weir set: goes on while something is set; Ctrl-C ends it\n");
+}
+
+/* Until the command (NULL: there is none) ends, a signal, the time is up, or nobody is there. */
+static enum end await(struct work *w, const struct sys_child *c)
 {
 	struct pollfd p[2] = {{.fd = w->stop_fd, .events = POLLIN},
-			      {.fd = pidfd, .events = POLLIN}};
+			      {.fd = c ? c->pidfd : -1, .events = POLLIN}};
 	int64_t limit =
 		w->o->time_ns && w->o->time_ns < w->o->max_ns ? w->o->time_ns : w->o->max_ns;
 	int64_t until = clk_mono_ns() + limit;
-	struct sys_contact contact;
-	bool remote = sys_contact_init(&contact, getenv("SSH_CONNECTION"));
 
 	for (;;) {
 		int64_t now = clk_mono_ns(), ns = until - now;
 		if (ns <= 0)
 			return TIME_UP;
-		if (remote && sys_contact_lost(&contact, now, CUT_OFF_NS))
+		if (w->remote && sys_contact_lost(&w->who, now, CUT_OFF_NS))
 			return CUT_OFF;
-		if (remote)
-			knock();
+		/* Whether it is acknowledged tells if anybody is there. */
+		if (w->remote && isatty(STDERR_FILENO))
+			cmd_knock(w->say_fd);
+		go_on(w, c);
+		if (sys_journal_guard_gone(w->j))
+			return UNDONE;
 		if (ns > LOOK_NS)
 			ns = LOOK_NS;
 		struct timespec ts = {.tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC};
@@ -210,40 +230,40 @@ static enum end await(const struct work *w, int pidfd)
 	}
 }
 
-static void say_end(enum end end)
+static void say_end(const struct work *w)
 {
 	static const char *const text[] = {
 		[COMMAND_ENDED] = NULL,
 		[STOPPED] = NULL,
 		[TIME_UP] = "the time is up",
 		[CUT_OFF] = "nobody answers at the other end of ssh: put back",
+		[UNDONE] = "the guardian has put back, or is gone",
 	};
 
-	if (text[end])
-		fprintf(stderr, "weir set: %s\n", text[end]);
+	if (text[w->end])
+		cmd_say(w->say_fd, "weir set: %s\n", text[w->end]);
 }
 
-static int run_command(const struct work *w, struct weir_err *e)
+static int run_command(struct work *w, struct weir_err *e)
 {
 	struct sys_child c;
 	int rc = sys_child_start(&c, w->o->command.v, SYS_CHILD_DIE_WITH_PARENT, NULL, -1, -1, e);
 
 	if (rc < 0)
 		return rc;
-	enum end end = await(w, c.pidfd);
-	say_end(end);
-	if (end != COMMAND_ENDED)
+	w->end = await(w, &c);
+	if (w->end != COMMAND_ENDED)
 		kill(c.pid, SIGTERM);
-	rc = sys_child_wait(&c, end == COMMAND_ENDED ? -1 : GRACE_NS);
+	rc = sys_child_wait(&c, w->end == COMMAND_ENDED ? -1 : GRACE_NS);
 	sys_child_stop(&c, 0);
 	return rc == -ETIMEDOUT ? 128 + SIGKILL : rc;
 }
 
-static int hold(const struct work *w)
+static int hold(struct work *w)
 {
-	fputs(w->o->time_ns ? "Held until then; Ctrl-C puts back.\n" : "Held; Ctrl-C puts back.\n",
-	      stderr);
-	say_end(await(w, -1));
+	cmd_say(w->say_fd, w->o->time_ns ? "Held until then; Ctrl-C puts back.\n"
+					 : "Held; Ctrl-C puts back.\n");
+	w->end = await(w, NULL);
 	return 0;
 }
 
@@ -252,7 +272,8 @@ static int put_back(struct work *w, struct weir_err *e)
 	struct sys_replay r = {0};
 	int rc = w->j ? sys_journal_undo(w->j, &r, e) : 0;
 
-	say_replay(&r, r.restored == 1 ? "setting" : "settings");
+	say_end(w);
+	say_replay(w->say_fd, &r, r.restored == 1 ? "setting" : "settings");
 	sys_journal_close(w->j);
 	return rc;
 }
@@ -284,14 +305,16 @@ static int change_and_run(struct work *w, struct weir_err *e)
 	int rc = collect(w, e);
 
 	w->stop_fd = own_signals(w->o->command.n);
-	if (rc == 0 && recover(w, &undo) < 0)
-		fprintf(stderr, "weir set: %s\n", undo.msg); /* of another namespace, say */
+	if (rc == 0 && recover(w, &undo) < 0 && undo.domain != WEIR_MISSING) /* said once, below */
+		cmd_say(w->say_fd, "weir set: %s\n", undo.msg); /* of another namespace, say */
+	if (rc == 0)
+		find_operator(w);
 	if (rc == 0)
 		rc = set_all(w, e);
 	if (rc == 0)
 		rc = w->o->command.n ? run_command(w, e) : hold(w);
 	if (put_back(w, &undo) < 0) {
-		fprintf(stderr, "weir set: not put back: %s\n", undo.msg);
+		cmd_say(w->say_fd, "weir set: not put back: %s\n", undo.msg);
 		rc = rc > 0 ? rc : CMD_FAILED;
 	}
 	if (w->stop_fd >= 0)
@@ -301,7 +324,7 @@ static int change_and_run(struct work *w, struct weir_err *e)
 
 static int run(void *cfg)
 {
-	struct work w = {.o = cfg, .stop_fd = -1};
+	struct work w = {.o = cfg, .stop_fd = -1, .say_fd = cmd_say_open()};
 	struct weir_err e = {0};
 
 	w.dir = cmd_journal_dir(w.o->root);
@@ -311,6 +334,8 @@ static int run(void *cfg)
 				: change_and_run(&w, &e);
 	free(w.v);
 	free(w.dir);
+	if (w.say_fd != STDERR_FILENO)
+		close(w.say_fd);
 	return rc < 0 ? cmd_fail("set", &e) : rc;
 }
 

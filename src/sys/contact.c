@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sys/priv.h"
 
@@ -31,6 +32,48 @@ bool sys_contact_init(struct sys_contact *c, const char *ssh_connection)
 		return true;
 	}
 	return inet_pton(AF_INET6, peer, c->peer) == 1;
+}
+
+#define GENERATIONS 32
+#define ENVIRON_MAX (256U << 10)
+
+static int parent_of(int pid)
+{
+	char path[32], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (sys_read_attr(path, text, sizeof(text)) < 0)
+		return 0;
+	/* The name before it may hold anything, ')' too. */
+	const char *s = strrchr(text, ')');
+	return s && sscanf(s + 1, " %*c %d", &pid) == 1 ? pid : 0;
+}
+
+static bool of_process(struct sys_contact *c, int pid)
+{
+	static const char name[] = "SSH_CONNECTION=";
+	char path[32];
+	struct buf b = {0};
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	sys_read_file(path, ENVIRON_MAX, &b, NULL);
+	for (size_t i = 0; !found && i < b.len; i += strlen(b.data + i) + 1)
+		if (!strncmp(b.data + i, name, sizeof(name) - 1))
+			found = sys_contact_init(c, b.data + i + sizeof(name) - 1);
+	buf_fini(&b);
+	return found;
+}
+
+bool sys_contact_of_parents(struct sys_contact *c)
+{
+	int pid = getppid();
+
+	for (int i = 0; i < GENERATIONS && pid > 1; i++, pid = parent_of(pid))
+		if (of_process(c, pid))
+			return true;
+	*c = (struct sys_contact){0};
+	return false;
 }
 
 /* Words of the host's byte order in hexadecimal. */

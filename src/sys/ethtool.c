@@ -245,10 +245,10 @@ static int read_bits(struct bits *b, const struct nlattr *bitset)
 
 struct sets {
 	const struct sys_knob *k;
-	struct bits all, on;
+	struct bits all, on, wanted;
 };
 
-/* Features tell what can be changed and what is on apart; flags tell both in one. */
+/* Features tell what can be changed, what is on and what is wished apart; flags tell all in one. */
 static int take_sets(const struct nlmsghdr *nlh, void *arg)
 {
 	struct sets *s = arg;
@@ -258,38 +258,54 @@ static int take_sets(const struct nlmsghdr *nlh, void *arg)
 	if (s->k->msg == ETHTOOL_MSG_PRIVFLAGS_GET)
 		return read_bits(&s->all, a.at[ETHTOOL_A_PRIVFLAGS_FLAGS]);
 	int ret = read_bits(&s->all, a.at[ETHTOOL_A_FEATURES_HW]);
-	return ret < 0 ? ret : read_bits(&s->on, a.at[ETHTOOL_A_FEATURES_ACTIVE]);
+	if (ret == 0)
+		ret = read_bits(&s->on, a.at[ETHTOOL_A_FEATURES_ACTIVE]);
+	return ret < 0 ? ret : read_bits(&s->wanted, a.at[ETHTOOL_A_FEATURES_WANTED]);
 }
 
-static bool is_on(const struct sets *s, size_t i)
+static bool has_bit(const struct bits *b, const char *name)
 {
-	if (s->k->msg == ETHTOOL_MSG_PRIVFLAGS_GET)
-		return s->all.v[i].on;
-	for (size_t k = 0; k < s->on.n; k++)
-		if (!strcmp(s->on.v[k].name, s->all.v[i].name))
+	for (size_t i = 0; i < b->n; i++)
+		if (!strcmp(b->v[i].name, name))
 			return true;
 	return false;
 }
 
-int sys_bits_each(const struct sys_knob *k, const char *iface,
-		  int (*cb)(const char *name, bool on, void *arg), void *arg, struct weir_err *e)
+static void free_sets(struct sets *s)
 {
-	struct sets s = {.k = k};
+	free(s->all.v);
+	free(s->on.v);
+	free(s->wanted.v);
+}
+
+static int read_sets(struct sets *s, const char *iface, struct weir_err *e)
+{
 	struct sys_nl *nl = NULL;
 	struct nl_req req;
 	uint16_t family;
 	int ret = open_family(&nl, &family, e);
 
 	if (ret == 0) {
-		start(&req, family, (uint8_t)k->msg, iface);
-		ret = nl_talk(nl, &req, take_sets, &s, k->name, e);
+		start(&req, family, (uint8_t)s->k->msg, iface);
+		ret = nl_talk(nl, &req, take_sets, s, s->k->name, e);
 	}
 	sys_nl_close(nl);
-	for (size_t i = 0; ret == 0 && i < s.all.n; i++)
-		if (k->msg == ETHTOOL_MSG_PRIVFLAGS_GET || s.all.v[i].on) /* else it is fixed */
-			ret = cb(s.all.v[i].name, is_on(&s, i), arg);
-	free(s.all.v);
-	free(s.on.v);
+	return ret;
+}
+
+int sys_bits_each(const struct sys_knob *k, const char *iface,
+		  int (*cb)(const char *name, bool on, void *arg), void *arg, struct weir_err *e)
+{
+	const bool flags = k->msg == ETHTOOL_MSG_PRIVFLAGS_GET;
+	struct sets s = {.k = k};
+	int ret = read_sets(&s, iface, e);
+
+	for (size_t i = 0; ret == 0 && i < s.all.n; i++) {
+		const struct bit *b = &s.all.v[i];
+		if (flags || b->on) /* else it is fixed */
+			ret = cb(b->name, flags ? b->on : has_bit(&s.on, b->name), arg);
+	}
+	free_sets(&s);
 	return ret;
 }
 
@@ -351,7 +367,21 @@ static int bit_send(const struct sys_ref *r, const char *canon, struct weir_err 
 	sys_nl_close(nl);
 	return ret;
 }
-/* A wish that is not granted stays with the kernel, which would grant it later: it is withdrawn. */
+
+/* What is wished, which is not on where another feature that it needs is off. */
+static bool is_wished(const struct sys_knob *k, const struct sys_parts *p)
+{
+	struct sets s = {.k = k};
+	bool wished = read_sets(&s, p->of, NULL) == 0 && has_bit(&s.wanted, p->part);
+
+	free_sets(&s);
+	return wished;
+}
+
+/*
+ * A wish that is not granted stays with the kernel, which would grant it later: it is withdrawn,
+ * unless it was there before.
+ */
 static int bit_set(const struct sys_ref *r, const char *canon, struct weir_err *e)
 {
 	struct sys_parts p;
@@ -360,12 +390,13 @@ static int bit_set(const struct sys_ref *r, const char *canon, struct weir_err *
 	sys_ref_parts(r, &p);
 	if (r->root)
 		return no_kernel(r, e);
+	bool wished = is_wished(r->knob, &p);
 	int ret = bit_send(r, canon, e);
 	if (ret < 0 || bit_get(r, now, sizeof(now), NULL) < 0 || !strcmp(now, canon))
 		return ret;
-	bit_send(r, now, NULL);
-	return err_set(e, WEIR_OS, EOPNOTSUPP, "%s does not turn %.60s %s: it depends on another",
-		       p.of, p.part, canon);
+	bit_send(r, wished ? "on" : "off", NULL);
+	return err_set(e, WEIR_OS, EBUSY, "%s does not turn %.60s %s: it depends on another", p.of,
+		       p.part, canon);
 }
 const struct sys_door sys_door_bit = {bit_get, bit_set};
 

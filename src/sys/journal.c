@@ -432,7 +432,7 @@ static void take_back(const struct sys_journal *j, const struct sys_entry *t,
 	buf_fini(&b);
 }
 
-static bool guard_gone(const struct sys_journal *j)
+bool sys_journal_guard_gone(const struct sys_journal *j)
 {
 	struct pollfd p = {.fd = j->guard_fd, .events = POLLIN};
 
@@ -447,12 +447,12 @@ static int set_locked(struct sys_journal *j, struct sys_entry *t, const struct s
 
 	if (ret == 0)
 		ret = fill_entry(j, t, &doc, ref, value, e);
-	if (ret < 0 || sys_knob_same(t->knob, t->now, t->old))
-		goto out; /* refused, or nothing to change */
-	ret = check_conflict(j, t, e);
+	if (ret == 0)
+		ret = check_conflict(j, t, e);
+	/* Also where there is nothing to change: nobody else may change it meanwhile. */
 	if (ret == 0)
 		ret = append_entry(j, &doc, t, e);
-	if (ret < 0)
+	if (ret < 0 || sys_knob_same(t->knob, t->now, t->old))
 		goto out;
 	ret = sys_knob_set(ref, t->now, e);
 	if (ret < 0)
@@ -473,9 +473,9 @@ int sys_journal_set(struct sys_journal *j, const struct sys_ref *to, const char 
 	int lock = sys_jdir_lock(j->dir, e);
 	if (lock < 0)
 		return lock;
-	if (guard_gone(j))
+	if (sys_journal_guard_gone(j))
 		ret = err_set(e, WEIR_LIMIT, ETIMEDOUT,
-			      "the time limit has passed and the changes were undone");
+			      "the changes were undone: the time is up, or nobody answers");
 	else
 		ret = set_locked(j, &t, &ref, value, e);
 	close(lock);
@@ -500,16 +500,24 @@ int sys_journal_undo(struct sys_journal *j, struct sys_replay *r, struct weir_er
 
 #define DISMISSED 'd'
 
-/* True when dismissed; false when weir is gone or time is up. */
-static bool await_dismissal(int fd, int64_t until_ns)
+#define LOOK_NS    NSEC_PER_SEC
+#define CUT_OFF_NS (11 * NSEC_PER_SEC) /* weir itself looks too, and is a second faster */
+
+/* True when dismissed; false when weir is gone, time is up, or nobody answers. */
+static bool await_dismissal(int fd, int64_t until_ns, const struct sys_contact *of)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct sys_contact who = {0};
 	char c = 0;
 
+	if (of)
+		who = *of;
 	for (;;) {
-		int64_t left = until_ns - clk_mono_ns();
-		if (left <= 0)
+		int64_t now = clk_mono_ns(), left = until_ns - now;
+		if (left <= 0 || (of && sys_contact_lost(&who, now, CUT_OFF_NS)))
 			return false;
+		if (of && left > LOOK_NS)
+			left = LOOK_NS;
 		struct timespec ts = {.tv_sec = left / NSEC_PER_SEC,
 				      .tv_nsec = left % NSEC_PER_SEC};
 		if (ppoll(&p, 1, &ts, NULL) == 1)
@@ -522,7 +530,8 @@ static int ascending(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-static _Noreturn void guard(const struct sys_journal *j, int fd, int64_t until_ns)
+static _Noreturn void guard(const struct sys_journal *j, int fd, int64_t until_ns,
+			    const struct sys_contact *who)
 {
 	int keep[3] = {j->dir, j->fd, fd};
 	struct sys_replay r = {0};
@@ -534,7 +543,7 @@ static _Noreturn void guard(const struct sys_journal *j, int fd, int64_t until_n
 	prctl(PR_SET_NAME, "weir-guardian");
 	qsort(keep, ARRAY_LEN(keep), sizeof(keep[0]), ascending);
 	sys_only_keep(keep, ARRAY_LEN(keep));
-	if (await_dismissal(fd, until_ns))
+	if (await_dismissal(fd, until_ns, who))
 		_exit(0);
 	int lock = sys_jdir_lock(j->dir, NULL);
 	int left = undo_file(j->fd, j->boot, j->root, &r, NULL);
@@ -559,7 +568,8 @@ static void dismiss(struct sys_journal *j)
 	j->guard_fd = -1;
 }
 
-int sys_journal_guard(struct sys_journal *j, int64_t max_ns, struct weir_err *e)
+int sys_journal_guard(struct sys_journal *j, int64_t max_ns, const struct sys_contact *who,
+		      struct weir_err *e)
 {
 	int p[2];
 	int64_t until_ns = clk_mono_ns() + max_ns;
@@ -570,7 +580,7 @@ int sys_journal_guard(struct sys_journal *j, int64_t max_ns, struct weir_err *e)
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(p[0]);
-		guard(j, p[1], until_ns);
+		guard(j, p[1], until_ns, who);
 	}
 	int error = errno;
 	close(p[1]);

@@ -27,20 +27,28 @@ static int foreign(const char *what, const struct stat *st, struct weir_err *e)
 			(unsigned)st->st_mode & 07777, (unsigned)st->st_nlink);
 }
 
+static int not_yours(struct weir_err *e, const char *doing, const char *dir)
+{
+	int error = errno;
+
+	if (error != EACCES && error != EPERM)
+		return err_os(e, error, "%s %.160s", doing, dir);
+	err_set(e, WEIR_MISSING, error, "%s %.160s: %s", doing, dir, strerror(error));
+	return err_hint(e, "the undo journal is kept there; root, or XDG_RUNTIME_DIR with a folder "
+			   "of your own");
+}
+
 int sys_own_dir(const char *dir, bool make, struct weir_err *e)
 {
 	struct stat st;
 
 	if (!dir)
 		dir = DEFAULT_DIR;
-	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST) {
-		err_os(e, errno, "making %.160s", dir);
-		return err_hint(e, "the undo journal is kept there; root, or XDG_RUNTIME_DIR with "
-				   "a folder of your own");
-	}
+	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return not_yours(e, "making", dir);
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return err_os(e, errno, "opening %.160s", dir);
+		return not_yours(e, "opening", dir);
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 0777) == 0700)
 		return fd;
 	close(fd);

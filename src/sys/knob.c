@@ -373,6 +373,9 @@ int sys_knob_set(const struct sys_ref *r, const char *canon, struct weir_err *e)
 	if (r->knob->scope == SYS_HOST && !r->root && !sys_on_machine())
 		return err_set(e, WEIR_MISSING, EPERM,
 			       "%s is host-wide and is not changed from a container", name);
+	ret = sys_knob_loss(r, canon, e);
+	if (ret < 0)
+		return ret;
 	ret = doors[r->knob->via]->set(r, canon, e);
 	if (ret < 0)
 		return refused(r, ret, e);

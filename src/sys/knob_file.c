@@ -24,6 +24,18 @@
 
 #define NET "/sys/class/net/%s/"
 
+/* A copy of another machine's tree may hold links to what is ours; what is not there leads nowhere. */
+static bool beneath(const char *root, const char *path)
+{
+	char *top = realpath(root, NULL), *real = realpath(path, NULL);
+	size_t n = top ? strlen(top) : 0;
+	bool ok = !real || (top && !strncmp(real, top, n) && (real[n] == '/' || n == 1));
+
+	free(top);
+	free(real);
+	return ok;
+}
+
 /* The two arguments in the places of the two %s. */
 bool sys_path(char dst[SYS_PATH_CAP], const char *root, const char *path, const char *of,
 	      const char *part)
@@ -45,7 +57,7 @@ bool sys_path(char dst[SYS_PATH_CAP], const char *root, const char *path, const 
 	if (ok)
 		memcpy(dst, b.data, b.len + 1);
 	buf_fini(&b);
-	return ok;
+	return ok && (!root || beneath(root, dst));
 }
 
 /* ---- interfaces ---------------------------------------------------------- */
@@ -106,7 +118,8 @@ int sys_iface_id(const char *root, const char *name, struct sys_iface_id *id, st
 		return ret;
 	id->index = l.index;
 	memcpy(id->mac, l.mac, sizeof(id->mac));
-	memcpy(id->perm_mac, l.has_perm_mac ? l.perm_mac : l.mac, sizeof(id->perm_mac));
+	if (l.has_perm_mac)
+		memcpy(id->perm_mac, l.perm_mac, sizeof(id->perm_mac));
 	read_driver(name, id->driver, sizeof(id->driver));
 	return 0;
 }
@@ -178,7 +191,8 @@ static int file_path(const struct sys_ref *r, char path[SYS_PATH_CAP], struct we
 		return ret;
 	return sys_path(path, r->root, r->knob->path, p.of, p.part)
 		       ? 0
-		       : err_set(e, WEIR_USAGE, ENAMETOOLONG, "%s: too long", r->knob->name);
+		       : err_set(e, WEIR_USAGE, ENAMETOOLONG,
+				 "%s: too long, or its path leads out of --root", r->knob->name);
 }
 
 static ssize_t file_get(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e)

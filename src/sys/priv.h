@@ -51,9 +51,11 @@ extern const struct sys_door sys_door_ethtool, sys_door_bit, sys_door_rss;     /
 extern const struct sys_door sys_door_module, sys_door_service, sys_door_wifi; /* knob_tool.c */
 
 #define SYS_PATH_CAP 320
-/* root, then path with arguments for its %s; false when it does not fit. */
+/* root, then path with arguments for its %s; false when it does not fit or leads out of root. */
 bool sys_path(char dst[SYS_PATH_CAP], const char *root, const char *path, const char *of,
 	      const char *part);
+/* Refused where the change would lose what putting back does not bring (knob_loss.c). */
+int sys_knob_loss(const struct sys_ref *r, const char *canon, struct weir_err *e);
 /* The names of a bitset (features, private flags) of an interface. */
 int sys_bits_each(const struct sys_knob *k, const char *iface,
 		  int (*cb)(const char *name, bool on, void *arg), void *arg, struct weir_err *e);
@@ -73,7 +75,8 @@ int sys_qdisc_default(struct sys_nl *nl, const char *name, struct weir_err *e);
 
 struct sys_iface_id {
 	int index;
-	uint8_t mac[6], perm_mac[6]; /* perm_mac: the present one where the driver has none */
+	uint8_t mac[6],
+		perm_mac[6]; /* perm_mac: zero where there is none, as a veth's: its address may change */
 	char driver[32];
 };
 int sys_iface_id(const char *root, const char *name, struct sys_iface_id *id, struct weir_err *e);

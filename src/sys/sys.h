@@ -134,10 +134,13 @@ int sys_journal_undo(struct sys_journal *j, struct sys_replay *r, struct weir_er
 /* Undoes what dead owners left in the directory (another boot's entries are void). As above. */
 int sys_journal_recover(const char *dir, const char *root, struct sys_replay *r,
 			struct weir_err *e);
-/* Starts the guardian: a process in its own session that undoes at once when weir dies, or
- * after max_ns (then sys_journal_set gives -ETIMEDOUT). Again: a new one in its place. Start it
- * before any thread. */
-int sys_journal_guard(struct sys_journal *j, int64_t max_ns, struct weir_err *e);
+struct sys_contact;
+/* Starts the guardian: a process in its own session that undoes at once when weir dies, after
+ * max_ns, or when who (NULL = nobody's) no longer answers; then sys_journal_set gives -ETIMEDOUT.
+ * Again: a new one in its place. Start it before any thread. */
+int sys_journal_guard(struct sys_journal *j, int64_t max_ns, const struct sys_contact *who,
+		      struct weir_err *e);
+bool sys_journal_guard_gone(const struct sys_journal *j); /* it has undone, or was killed */
 void sys_journal_close(struct sys_journal *j); /* undoes; removes it when nothing is left */
 
 /* ---- the other end of a connection (contact.c; security 18) ---------------- */
@@ -150,6 +153,8 @@ struct sys_contact {
 };
 /* From "PEER PORT LOCAL PORT" (SSH_CONNECTION); false when it says nothing. */
 bool sys_contact_init(struct sys_contact *c, const char *ssh_connection);
+/* The same from what this process's ancestors were started with: sudo and su drop the variable. */
+bool sys_contact_of_parents(struct sys_contact *c);
 /* What was sent is not acknowledged since limit_ns. */
 bool sys_contact_lost(struct sys_contact *c, int64_t now_ns, int64_t limit_ns);
 

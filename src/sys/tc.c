@@ -443,6 +443,14 @@ struct root {
 	char kind[16];
 };
 
+/* A link layer that sends whole cells is another rate on the wire. */
+static bool has_cells(const struct tc_ratespec *r)
+{
+	int layer = r->linklayer & TC_LINKLAYER_MASK;
+
+	return layer != TC_LINKLAYER_UNAWARE && layer != TC_LINKLAYER_ETHERNET;
+}
+
 static bool take_tbf(struct spec *s, const struct nlattr *options)
 {
 	struct tc_tbf_qopt opt;
@@ -450,7 +458,8 @@ static bool take_tbf(struct spec *s, const struct nlattr *options)
 	uint64_t bytes_per_s;
 
 	nl_parse_nest(&a, options);
-	if (!nl_copy(a.at[TCA_TBF_PARMS], &opt, sizeof(opt)) || opt.peakrate.rate)
+	if (!nl_copy(a.at[TCA_TBF_PARMS], &opt, sizeof(opt)) || opt.peakrate.rate ||
+	    opt.rate.overhead || opt.rate.mpu || has_cells(&opt.rate))
 		return false;
 	bytes_per_s = a.at[TCA_TBF_RATE64] ? nl_u64(a.at[TCA_TBF_RATE64]) : opt.rate.rate;
 	/* The burst is told as the time that it takes, in ticks of 64 ns. */

@@ -36,7 +36,7 @@ static int open_journal(struct try_arm *a, struct weir_err *e)
 	if (rc >= 0)
 		rc = sys_journal_recover(a->cfg.journal_dir, NULL, &left, e);
 	if (rc >= 0)
-		rc = sys_journal_guard(a->journal, a->cfg.guard_ns, e);
+		rc = sys_journal_guard(a->journal, a->cfg.guard_ns, NULL, e);
 	return rc < 0 ? err_wrap(e, "what is varied could not be undone") : 0;
 }
 

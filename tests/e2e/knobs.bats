@@ -223,11 +223,74 @@ while True: s.send(b"x"); time.sleep(0.2)'
 	until_true 30 grep -q 'nobody answers' set.err
 	ended 5 "$pid"
 	is 'put back' "$(cat $ecn /sys/class/net/eth0/mtu | tr '\n' ' ')" '2 1500 '
+	far ip link set eth0 up
+}
+
+# On a terminal that is full and that nobody reads; nor is the variable handed on, as by sudo.
+cut_off_full()
+{
+	own_run
+	spawn_far listen python3 -c 'import socket, time
+s = socket.create_server(("", 2222)); c = s.accept()[0]; time.sleep(300)'
+	until_true 5 listens 2222
+	spawn talk python3 -c 'import socket, time, os, pty
+s = socket.create_connection((os.environ["WEIR_LAB_PEER"], 2222))
+os.environ["SSH_CONNECTION"] = " ".join(map(str, (*s.getpeername(), *s.getsockname())))
+if pty.fork()[0] == 0:
+    os.execlp("sh", "sh", "-c", "env -u SSH_CONNECTION $WEIR set net.ipv4.tcp_ecn=1 -- yes; exit 0")
+while True: s.send(b"x"); time.sleep(0.2)'
+	until_true 5 ecn_is 1
+	far ip link set eth0 down
+	until_true 30 ecn_is 2
+	until_true 10 no_owner
+	far ip link set eth0 up
 }
 @test "weir set: put back when who came by ssh is cut off" {
 	[ "${WEIR_CHECK_ALL:-0}" = 1 ] || skip 'with make check-all'
 	need python3
 	lab --no-serve cut_off
+}
+@test "weir set: put back when the terminal is full and the variable is gone" {
+	[ "${WEIR_CHECK_ALL:-0}" = 1 ] || skip 'with make check-all'
+	need python3
+	lab --no-serve cut_off_full
+}
+
+# ---- a terminal's keys ----
+
+stopped()
+{
+	own_run
+	python3 - <<-'E'
+		import os, pty, signal
+		pid, fd = pty.fork()
+		if pid == 0: # the shell; weir is a job of it
+		    job = os.fork()
+		    if job:
+		        os._exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+		    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+		    os.setpgid(0, 0)
+		    os.tcsetpgrp(0, os.getpid())
+		    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+		    os.execlp(os.environ["WEIR"], "weir", "set", "net.ipv4.tcp_ecn=1", "--", "sh", "-c",
+		              "echo up; read x; echo got $x")
+		said = b""
+		def until(word):
+		    global said
+		    while word not in said:
+		        said += os.read(fd, 999)
+		until(b"up")
+		os.write(fd, b"\x1a")
+		until(b"goes on")
+		os.write(fd, b"word\n")
+		until(b"got word")
+		assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+	E
+	is 'put back' "$(cat $ecn)" 2
+}
+@test "weir set: Ctrl-Z stops nothing while something is set" {
+	need python3
+	lab --no-serve stopped
 }
 
 # ---- below a folder ----

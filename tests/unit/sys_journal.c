@@ -304,7 +304,7 @@ static pid_t start_owner(int64_t guard_ns, int *said)
 	if (pid == 0) {
 		struct sys_journal *j;
 		if (sys_journal_open(dir, NULL, &j, NULL) < 0 ||
-		    (guard_ns && sys_journal_guard(j, guard_ns, NULL) < 0) ||
+		    (guard_ns && sys_journal_guard(j, guard_ns, NULL, NULL) < 0) ||
 		    sys_journal_set(j, REF(TTL), "99", NULL) < 0 ||
 		    sys_journal_set(j, REF(RMEM), "4096 200000 300000", NULL) < 0)
 			_exit(1);
@@ -369,7 +369,7 @@ static void test_guardian_keeps_the_time_limit(void **state)
 	siginfo_t si;
 
 	(void)state;
-	assert_int_equal(sys_journal_guard(j, 30 * NSEC_PER_MSEC, &e), 0);
+	assert_int_equal(sys_journal_guard(j, 30 * NSEC_PER_MSEC, NULL, &e), 0);
 	change(j, TTL, "99");
 	assert_int_equal(waitid(P_ALL, 0, &si, WEXITED | WNOWAIT), 0);
 	assert_knob(TTL, "64");
@@ -385,8 +385,8 @@ static void test_guardian_is_dismissed(void **state)
 	struct sys_journal *j = open_journal();
 
 	(void)state;
-	assert_int_equal(sys_journal_guard(j, HOUR, &e), 0);
-	assert_int_equal(sys_journal_guard(j, HOUR, &e), 0); /* in place of the first */
+	assert_int_equal(sys_journal_guard(j, HOUR, NULL, &e), 0);
+	assert_int_equal(sys_journal_guard(j, HOUR, NULL, &e), 0); /* in place of the first */
 	change(j, TTL, "99");
 	sys_journal_close(j);
 	assert_knob(TTL, "64");
@@ -408,7 +408,7 @@ static void test_guardian_killed_too(void **state)
 		struct sys_journal *j;
 		siginfo_t si;
 		if (sys_journal_open(dir, NULL, &j, NULL) < 0 ||
-		    sys_journal_guard(j, HOUR, NULL) < 0 ||
+		    sys_journal_guard(j, HOUR, NULL, NULL) < 0 ||
 		    sys_journal_set(j, REF(TTL), "99", NULL) < 0)
 			_exit(1);
 		/* Its pid is the next after ours in a quiet moment only: ask the kernel. */

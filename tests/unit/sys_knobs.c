@@ -310,11 +310,15 @@ static void test_the_second_hears_of_the_first(void **state)
 	assert_int_equal(sys_journal_open(dir, NULL, &a, &e), 0);
 	assert_int_equal(sys_journal_open(dir, NULL, &b, &e), 0);
 	assert_int_equal(sys_journal_set(a, ref_of(NULL, "iface:v0.feature:rx-gro"), "on", &e), 0);
-	assert_int_equal(sys_journal_set(b, ref_of(NULL, "iface:v0.gro"), "on", &e), 0);
+	assert_int_equal(sys_journal_set(b, ref_of(NULL, "iface:v0.gro"), "on", &e), -EBUSY);
 	assert_int_equal(sys_journal_set(b, ref_of(NULL, "iface:v0.gro"), "off", &e), -EBUSY);
 	snprintf(pid, sizeof(pid), "process %d,", (int)getpid());
 	assert_non_null(strstr(e.msg, pid));
 	assert_int_equal(sys_journal_set(b, ref_of(NULL, "iface:v0.tso"), "off", &e), 0);
+	/* What is so already is held all the same. */
+	assert_int_equal(sys_journal_set(b, ref_of(NULL, "iface:v0.tx_queue_len"), "1000", &e), 0);
+	assert_int_equal(sys_journal_set(a, ref_of(NULL, "iface:v0.tx_queue_len"), "9", &e),
+			 -EBUSY);
 	sys_journal_close(a);
 	sys_journal_close(b);
 	assert_value(NULL, "iface:v0.gro", "off");
@@ -353,6 +357,101 @@ static void test_ipv6_is_not_lost(void **state)
 	assert_int_equal(sys_knob_check(ref_of(NULL, "iface:v1.mtu"), "1279", &e), -EINVAL);
 	assert_int_equal(sys_knob_check(ref_of(NULL, "iface:v1.mtu"), "1280", &e), 0);
 	assert_int_equal(sys_knob_check(ref_of(NULL, "iface:none0.mtu"), "600", &e), 0);
+}
+
+static void test_what_stands_on_it_is_not_made_smaller(void **state)
+{
+	struct sys_journal *j;
+
+	(void)state;
+	if (!ready || ip((const char *const[]){"ip", "link", "add", "link", "v0", "name", "above",
+					       "type", "macvlan", NULL}) != 0)
+		skip(); /* no ip, no macvlan */
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.mtu"), "1400", &e), -EBUSY);
+	assert_non_null(strstr(e.msg, "above"));
+	assert_value(NULL, "iface:above.mtu", "1500");
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:above.mtu"), "1400", &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.mtu"), "1400", &e), 0);
+	sys_journal_close(j);
+	assert_value(NULL, "iface:v0.mtu", "1500");
+	assert_value(NULL, "iface:above.mtu", "1500");
+	ip((const char *const[]){"ip", "link", "del", "above", NULL});
+}
+
+static void test_steering_of_queues_is_not_lost(void **state)
+{
+	struct sys_journal *j;
+
+	(void)state;
+	if (!ready || !queues)
+		skip();
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.channels-rx"), "2", &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.rps_cpus:1"), "1", &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.channels-rx"), "1", &e), -EBUSY);
+	assert_non_null(strstr(e.msg, "rps_cpus"));
+	sys_journal_close(j);
+	assert_value(NULL, "iface:v0.rps_cpus:1", "0");
+}
+
+/* A wish that was there before a refused one stays: the feature comes back with what it needs. */
+static void test_a_refused_feature_is_as_it_was(void **state)
+{
+	struct sys_journal *j;
+
+	(void)state;
+	if (!ready)
+		skip();
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_int_equal(
+		sys_journal_set(j, ref_of(NULL, "iface:v0.feature:tx-scatter-gather"), "off", &e),
+		0);
+	assert_value(NULL, "iface:v0.tso", "off");
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.tso"), "on", &e), -EBUSY);
+	sys_journal_close(j);
+	assert_value(NULL, "iface:v0.feature:tx-scatter-gather", "on");
+	assert_value(NULL, "iface:v0.tso", "on");
+}
+
+/* A veth has no permanent address: another one does not make it another interface. */
+static void test_another_address_is_the_same_interface(void **state)
+{
+	struct sys_journal *j;
+	struct sys_replay left;
+
+	(void)state;
+	if (!ready)
+		skip();
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.tx_queue_len"), "77", &e), 0);
+	if (ip((const char *const[]){"ip", "link", "set", "v0", "address", "02:00:00:00:00:99",
+				     NULL}) != 0) {
+		sys_journal_close(j);
+		skip(); /* no ip */
+	}
+	assert_int_equal(sys_journal_undo(j, &left, &e), 0);
+	assert_int_equal(left.restored, 1);
+	sys_journal_close(j);
+	assert_value(NULL, "iface:v0.tx_queue_len", "1000");
+}
+
+static void test_disciplines_with_options_are_left(void **state)
+{
+	struct sys_journal *j;
+
+	(void)state;
+	if (!ready ||
+	    ip((const char *const[]){"sh", "-c",
+				     "tc qdisc add dev v0 root tbf rate 10mbit burst 16kb "
+				     "limit 64kb overhead 20 linklayer atm",
+				     NULL}) != 0)
+		skip(); /* no tc, no tbf */
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_true(sys_journal_set(j, ref_of(NULL, "iface:v0.qdisc"), "pfifo limit 7", &e) < 0);
+	assert_non_null(strstr(e.msg, "options"));
+	sys_journal_close(j);
+	ip((const char *const[]){"tc", "qdisc", "del", "dev", "v0", "root", NULL});
 }
 
 static void test_disciplines_with_classes_are_left(void **state)
@@ -436,6 +535,11 @@ int main(void)
 		cmocka_unit_test(test_the_second_hears_of_the_first),
 		cmocka_unit_test(test_the_last_goes_back_first),
 		cmocka_unit_test(test_ipv6_is_not_lost),
+		cmocka_unit_test(test_what_stands_on_it_is_not_made_smaller),
+		cmocka_unit_test(test_steering_of_queues_is_not_lost),
+		cmocka_unit_test(test_a_refused_feature_is_as_it_was),
+		cmocka_unit_test(test_another_address_is_the_same_interface),
+		cmocka_unit_test(test_disciplines_with_options_are_left),
 		cmocka_unit_test(test_disciplines_with_classes_are_left),
 		cmocka_unit_test(test_sigkill_at_each_system_call),
 	};

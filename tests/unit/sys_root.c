@@ -245,6 +245,30 @@ static void test_a_reboot_is_told_not_made(void **state)
 	sys_journal_close(j);
 }
 
+/* A copy of a tree whose links lead to this machine's own files. */
+static void test_nothing_outside_is_touched(void **state)
+{
+	char other[] = "/tmp/weir-other-XXXXXX", link[160], file[64], now[SYS_VALUE_CAP];
+
+	(void)state;
+	assert_non_null(mkdtemp(other));
+	snprintf(file, sizeof(file), "%s/smp_affinity_list", other);
+	FILE *f = fopen(file, "w");
+	assert_non_null(f);
+	fputs("0-1\n", f);
+	fclose(f);
+	snprintf(link, sizeof(link), "%s/proc/irq/33", root);
+	assert_int_equal(symlink(other, link), 0);
+	assert_true(sys_knob_get(ref_of("irq:33.affinity"), now, sizeof(now), &e) < 0);
+	assert_true(sys_knob_set(ref_of("irq:33.affinity"), "1", &e) < 0);
+	assert_non_null(strstr(e.msg, "--root"));
+	assert_int_equal(sys_read_attr(file, now, sizeof(now)), 3);
+	assert_string_equal(now, "0-1");
+	unlink(link);
+	unlink(file);
+	rmdir(other);
+}
+
 /* The owner died; another one puts it back, of services too. */
 static void test_recovered_below_the_same_root(void **state)
 {
@@ -320,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_all_of_them_come_back),
 		cmocka_unit_test(test_a_module_is_kept_where_something_holds_it),
 		cmocka_unit_test(test_a_reboot_is_told_not_made),
+		cmocka_unit_test(test_nothing_outside_is_touched),
 		cmocka_unit_test(test_recovered_below_the_same_root),
 		cmocka_unit_test(test_what_is_listed),
 	};
