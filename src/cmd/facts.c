@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/observe.h"
 #include "host/host.h"
 
 struct facts_cfg {
 	bool json;
-	char *root, *iface;
+	char *root, *iface, *observe;
 };
 
 #define F(field) offsetof(struct facts_cfg, field)
@@ -20,6 +21,7 @@ struct facts_cfg {
 static const struct opt facts_opts[] = {
 	{.name = "json", .letter = 'J', .type = OPT_FLAG, .offset = F(json), .help = "one JSON document"},
 	{.name = "interface", .letter = 'i', .type = OPT_STR, .offset = F(iface), .metavar = "NAME", .help = "only this interface"},
+	{.name = "observe", .type = OPT_STR, .offset = F(observe), .metavar = "HOST", .help = "another host's, by ssh: its /proc and /sys are read, nothing is installed there"},
 	{.name = "root", .type = OPT_STR, .offset = F(root), .flags = OPT_FILE, .metavar = "DIR", .help = "read a copy of a machine's /proc, /sys and /etc in DIR"},
 };
 /* clang-format on */
@@ -165,12 +167,33 @@ static int print(const struct facts_cfg *c, struct buf *facts, struct weir_err *
 	return rc;
 }
 
+static int elsewhere(const struct facts_cfg *c, struct buf *facts, struct weir_err *e)
+{
+	struct host_set_cfg none = {.fetch = observe_fetch};
+	struct host_set *set = NULL;
+	struct observe *o = NULL;
+	int rc = c->root ? err_set(e, WEIR_USAGE, EINVAL, "--observe and --root: one of them") : 0;
+
+	if (rc >= 0)
+		rc = observe_new(c->observe, &o, e);
+	if (rc >= 0)
+		rc = host_set_new(&none, &set, e);
+	if (rc >= 0)
+		rc = observe_start(o, set, e);
+	if (rc >= 0)
+		rc = observe_facts(o, c->iface, facts, e);
+	host_set_free(set);
+	observe_free(o);
+	return rc;
+}
+
 static int run(void *cfg)
 {
 	const struct facts_cfg *c = cfg;
 	struct weir_err e = {0};
 	struct buf facts = {0};
-	int rc = host_facts_whole(&facts, c->root, c->iface, &e);
+	int rc = c->observe ? elsewhere(c, &facts, &e)
+			    : host_facts_whole(&facts, c->root, c->iface, &e);
 
 	if (rc >= 0)
 		rc = print(c, &facts, &e);

@@ -67,14 +67,16 @@ static char *script(struct observe *o, const struct host_set *s)
 {
 	struct buf b = {0};
 
-	buf_puts(&b, "PATH=$PATH:/usr/sbin:/sbin; while read -r x; do");
+	buf_puts(&b, "PATH=$PATH:/usr/sbin:/sbin; while read -r x; do if [ \"$x\" = facts ]; then");
+	host_facts_ask(&b);
+	buf_puts(&b, " else :;");
 	for (o->n_paths = 0; host_set_path(s, o->n_paths); o->n_paths++) {
 		const char *what = host_set_path(s, o->n_paths);
 
 		buf_printf(&b, " { %s%s; } 2>/dev/null; printf '\\000';",
 			   *what == '/' ? "cat " : "", what);
 	}
-	buf_puts(&b, " done");
+	buf_puts(&b, " fi; done");
 	return buf_take(&b);
 }
 
@@ -149,18 +151,37 @@ static int read_some(struct observe *o, struct buf *b, int64_t deadline, size_t 
 		       : 0;
 }
 
-int observe_fetch(void *observe, struct buf *b, struct weir_err *e)
+/* Sends a line, and takes as many texts as are the answer to it. */
+static int ask(struct observe *o, const char *line, size_t texts, struct buf *b, struct weir_err *e)
 {
-	struct observe *o = observe;
 	int64_t deadline = clk_mono_ns() + (o->answered ? ANSWER_NS : FIRST_NS);
 	size_t got = 0;
 	int rc = 0;
 
-	if (write(o->ask, "\n", 1) != 1)
+	if (write(o->ask, line, strlen(line)) != (ssize_t)strlen(line))
 		return ended(o, e);
-	while (rc >= 0 && got < o->n_paths)
+	while (rc >= 0 && got < texts)
 		rc = read_some(o, b, deadline, &got, e);
 	o->answered |= rc >= 0;
+	return rc;
+}
+
+int observe_fetch(void *observe, struct buf *b, struct weir_err *e)
+{
+	struct observe *o = observe;
+
+	return ask(o, "\n", o->n_paths, b, e);
+}
+
+int observe_facts(struct observe *o, const char *iface, struct buf *facts, struct weir_err *e)
+{
+	struct buf answer = {0};
+	int rc = ask(o, "facts\n", host_facts_answers(), &answer, e);
+
+	if (rc >= 0)
+		rc = host_facts_answered(facts, answer.data ? answer.data : "", answer.len, iface,
+					 e);
+	buf_fini(&answer);
 	return rc;
 }
 
@@ -182,6 +203,7 @@ struct observe_run {
 	struct observe *o;
 	struct host_set *set;
 	struct host_reading r[2];
+	struct buf facts;
 	bool failed;
 };
 
@@ -202,6 +224,8 @@ int observe_run_new(const char *host, struct observe_run **out, struct weir_err 
 	/* It answers before anything is measured, or nothing is. */
 	if (rc >= 0)
 		rc = host_set_read(r->set, &r->r[0], e);
+	if (rc >= 0)
+		rc = observe_facts(r->o, NULL, &r->facts, e);
 	if (rc < 0) {
 		observe_run_free(r);
 		return rc;
@@ -216,6 +240,22 @@ static void say_failed(struct observe_run *r, const struct weir_err *e)
 	if (!r->failed)
 		fprintf(stderr, "weir: %s: nothing of it is in the run\n", e->msg);
 	r->failed = true;
+}
+
+/* Into our own host's facts, as a member: what a comparison looks at. */
+static void put_facts(const struct observe_run *r, struct model_run *run)
+{
+	const char *own = run->host[MODEL_NEAR].facts;
+	size_t n = own ? strlen(own) : 0;
+	struct buf b = {0};
+
+	if (n < 2 || own[n - 1] != '}' || !r->facts.data || strstr(own, "\"observed\":"))
+		return;
+	buf_printf(&b, "%.*s%s\"observed\":%s}", (int)(n - 1), own, n > 2 ? "," : "",
+		   r->facts.data);
+	if (!b.failed)
+		run->host[MODEL_NEAR].facts = model_run_str(run, b.data);
+	buf_fini(&b);
 }
 
 void observe_run_around(void *observe_run, struct model_run *run, uint32_t part)
@@ -233,6 +273,8 @@ void observe_run_around(void *observe_run, struct model_run *run, uint32_t part)
 	}
 	p.irq_time = host_set_irq_time(r->set, &r->r[over]);
 	if (over)
+		put_facts(r, run);
+	if (over)
 		host_figures(run, part, model_dims_with(DIMS_NONE, DIM_VIEW, MODEL_DEVICE),
 			     MODEL_MEASURED, &p);
 }
@@ -243,6 +285,7 @@ void observe_run_free(struct observe_run *r)
 		return;
 	host_set_free(r->set);
 	observe_free(r->o);
+	buf_fini(&r->facts);
 	host_reading_fini(&r->r[0]);
 	host_reading_fini(&r->r[1]);
 	free(r);

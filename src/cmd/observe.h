@@ -10,6 +10,8 @@ int observe_new(const char *host, struct observe **out, struct weir_err *e);
 /* Starts ssh with the set's paths. */
 int observe_start(struct observe *o, const struct host_set *s, struct weir_err *e);
 int observe_fetch(void *observe, struct buf *b, struct weir_err *e); /* of host_set_cfg */
+/* What that host is, as a JSON object: host_facts_whole() of it. */
+int observe_facts(struct observe *o, const char *iface, struct buf *facts, struct weir_err *e);
 void observe_free(struct observe *o);
 
 /* The same around the loads of a measurement: figures of the box in the middle (view "device"). */

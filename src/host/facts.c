@@ -179,31 +179,54 @@ void host_facts_told(struct buf *b, const char *iface, bool all)
 	jw_end_obj(&w);
 }
 
-int host_facts_whole(struct buf *b, const char *root, const char *iface, struct weir_err *e)
+static int put_whole(struct buf *b, const struct host_root *r, const char *iface,
+		     struct weir_err *e)
 {
 	struct jw w = jw_init(b);
+
+	jw_obj(&w, NULL);
+	if (host_root_is_copy(r))
+		put_few_copied(&w, r);
+	else
+		put_few(&w, iface);
+	put_distribution(&w, r);
+	host_facts_boot(&w, r);
+	host_facts_cpu(&w, r);
+	host_facts_memory(&w, r);
+	host_facts_ifaces(&w, r, iface);
+	host_facts_sysctl(&w, r);
+	host_facts_modules(&w, r);
+	host_facts_netfilter(&w, r);
+	host_facts_services(&w, r);
+	jw_end_obj(&w);
+	return b->failed ? err_set(e, WEIR_OS, ENOMEM, "out of memory") : 0;
+}
+
+int host_facts_whole(struct buf *b, const char *root, const char *iface, struct weir_err *e)
+{
 	struct host_root r;
 	int rc = host_root_open(root, &r, e);
 
 	if (rc < 0)
 		return rc;
-	jw_obj(&w, NULL);
-	if (root)
-		put_few_copied(&w, &r);
-	else
-		put_few(&w, iface);
-	put_distribution(&w, &r);
-	host_facts_boot(&w, &r);
-	host_facts_cpu(&w, &r);
-	host_facts_memory(&w, &r);
-	host_facts_ifaces(&w, &r, iface);
-	host_facts_sysctl(&w, &r);
-	host_facts_modules(&w, &r);
-	host_facts_netfilter(&w, &r);
-	host_facts_services(&w, &r);
-	jw_end_obj(&w);
+	rc = put_whole(b, &r, iface, e);
 	host_root_close(&r);
-	return b->failed ? err_set(e, WEIR_OS, ENOMEM, "out of memory") : 0;
+	return rc;
+}
+
+int host_facts_answered(struct buf *b, const char *answer, size_t n, const char *iface,
+			struct weir_err *e)
+{
+	struct host_root r = {.fd = -1};
+	struct host_texts *texts;
+	int rc = host_texts_new(answer, n, &texts);
+
+	if (rc < 0)
+		return err_set(e, WEIR_OS, ENOMEM, "out of memory");
+	r.texts = texts;
+	rc = put_whole(b, &r, iface, e);
+	host_texts_free(texts);
+	return rc;
 }
 
 /* An IPv4 address may come as IPv6 (::ffff:a.b.c.d). */

@@ -24,6 +24,12 @@ void host_facts(struct buf *b, const char *iface);
  * names of files. root: a folder with a copy of a machine's /proc, /sys and /etc, or NULL.
  */
 int host_facts_whole(struct buf *b, const char *root, const char *iface, struct weir_err *e);
+/* The same of another host: commands for a shell there, which prints so many texts, each ended by a
+ * NUL; and the facts that are in them (texts.c). */
+void host_facts_ask(struct buf *b);
+size_t host_facts_answers(void);
+int host_facts_answered(struct buf *b, const char *answer, size_t n, const char *iface,
+			struct weir_err *e);
 /* What a peer that is measured with is told: how the machine is set for the network, with the
  * interface towards it; not what runs on it (modules, services, packet filters) unless all. */
 void host_facts_told(struct buf *b, const char *iface, bool all);

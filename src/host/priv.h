@@ -7,14 +7,21 @@
 
 /* ---- files (root.c) ------------------------------------------------------- */
 
+struct host_texts;
 struct host_root {
 	int fd; /* of the folder that stands for /; -1 = the machine itself */
+	const struct host_texts *texts; /* or these stand for it */
 };
+/* Of an answer to host_facts_ask() (texts.c). */
+int host_texts_new(const char *answer, size_t n, struct host_texts **out);
+void host_texts_free(struct host_texts *t);
+const char *host_texts_get(const struct host_texts *t, const char *path); /* NULL: not there */
+size_t host_texts_list(const struct host_texts *t, const char *dir, char **names, size_t cap);
 int host_root_open(const char *dir, struct host_root *r, struct weir_err *e);
 void host_root_close(struct host_root *r);
 static inline bool host_root_is_copy(const struct host_root *r)
 {
-	return r->fd >= 0;
+	return r->fd >= 0 || r->texts;
 }
 /* The first cap - 1 bytes, without newlines and NULs at the end. Length or -errno. */
 ssize_t host_read(const struct host_root *r, char *dst, size_t cap, const char *fmt, ...)

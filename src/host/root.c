@@ -75,20 +75,41 @@ static ssize_t read_upto(int fd, char *dst, size_t cap)
 	return (ssize_t)n;
 }
 
+/* The first n bytes of what a text or a file says. */
+static ssize_t PRINTF_LIKE(4, 0)
+	read_path(const struct host_root *r, char *dst, size_t cap, const char *fmt, va_list ap)
+{
+	char path[PATH_CAP];
+	const char *text;
+	ssize_t n;
+	int fd;
+
+	if (r->texts) {
+		vsnprintf(path, sizeof(path), fmt, ap);
+		text = host_texts_get(r->texts, path);
+		if (!text)
+			return -ENOENT;
+		n = (ssize_t)strnlen(text, cap);
+		memcpy(dst, text, (size_t)n);
+		return n;
+	}
+	fd = open_path(r, 0, fmt, ap);
+	if (fd < 0)
+		return fd;
+	n = read_upto(fd, dst, cap);
+	close(fd);
+	return n;
+}
+
 ssize_t host_read(const struct host_root *r, char *dst, size_t cap, const char *fmt, ...)
 {
 	va_list ap;
 	ssize_t n;
-	int fd;
 
-	va_start(ap, fmt);
-	fd = open_path(r, 0, fmt, ap);
-	va_end(ap);
 	dst[0] = '\0';
-	if (fd < 0)
-		return fd;
-	n = read_upto(fd, dst, cap - 1);
-	close(fd);
+	va_start(ap, fmt);
+	n = read_path(r, dst, cap - 1, fmt, ap);
+	va_end(ap);
 	if (n < 0)
 		return n;
 	while (n && strchr(" \t\n", dst[n - 1])) /* which finds a NUL, too */
@@ -102,15 +123,10 @@ int host_read_i64(const struct host_root *r, int64_t *v, const char *fmt, ...)
 	char text[32], *end;
 	va_list ap;
 	ssize_t n;
-	int fd;
 
 	va_start(ap, fmt);
-	fd = open_path(r, 0, fmt, ap);
+	n = read_path(r, text, sizeof(text) - 1, fmt, ap);
 	va_end(ap);
-	if (fd < 0)
-		return fd;
-	n = read_upto(fd, text, sizeof(text) - 1);
-	close(fd);
 	if (n <= 0)
 		return n < 0 ? (int)n : -ENODATA;
 	text[n] = '\0';
@@ -124,6 +140,25 @@ static int by_name(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
+static int PRINTF_LIKE(3, 0)
+	list_texts(const struct host_root *r, char ***names, const char *fmt, va_list ap)
+{
+	char path[PATH_CAP];
+	size_t n;
+
+	vsnprintf(path, sizeof(path), fmt, ap);
+	*names = calloc(HOST_LIST_MAX, sizeof(**names));
+	if (!*names)
+		return -ENOMEM;
+	n = host_texts_list(r->texts, path, *names, HOST_LIST_MAX);
+	qsort(*names, n, sizeof(**names), by_name);
+	if (n)
+		return (int)n;
+	free(*names);
+	*names = NULL;
+	return -ENOENT; /* an empty folder has no files that could be told */
+}
+
 int host_list(const struct host_root *r, char ***names, const char *fmt, ...)
 {
 	struct dirent *d;
@@ -132,11 +167,11 @@ int host_list(const struct host_root *r, char ***names, const char *fmt, ...)
 	DIR *dir;
 	int fd;
 
-	va_start(ap, fmt);
-	fd = open_path(r, O_DIRECTORY, fmt, ap);
-	va_end(ap);
 	*names = NULL;
-	if (fd < 0)
+	va_start(ap, fmt);
+	fd = r->texts ? list_texts(r, names, fmt, ap) : open_path(r, O_DIRECTORY, fmt, ap);
+	va_end(ap);
+	if (fd < 0 || r->texts)
 		return fd;
 	dir = fdopendir(fd);
 	if (!dir) {
@@ -172,8 +207,14 @@ bool host_link_name(const struct host_root *r, char *dst, size_t cap, const char
 	va_start(ap, fmt);
 	vsnprintf(path, sizeof(path), fmt, ap);
 	va_end(ap);
-	n = r->fd < 0 ? readlink(path, target, sizeof(target) - 1)
-		      : readlinkat(r->fd, path + 1, target, sizeof(target) - 1);
+	if (r->texts) {
+		const char *text = host_texts_get(r->texts, path);
+
+		n = text ? snprintf(target, sizeof(target), "%s", text) : 0;
+		n = n < (ssize_t)sizeof(target) ? n : (ssize_t)sizeof(target) - 1;
+	} else
+		n = r->fd < 0 ? readlink(path, target, sizeof(target) - 1)
+			      : readlinkat(r->fd, path + 1, target, sizeof(target) - 1);
 	if (n <= 0)
 		return false;
 	target[n] = '\0';

@@ -68,10 +68,13 @@ elsewhere()
 	holds 'the other host' 'length == 2 and all(.[]; .of == "root@gate") and
 		any(.[].moved[]; .group == "cpu") and any(.[].moved[]; .group == "kernel")'
 	has ssh.args -oBatchMode=yes root@gate /proc/net/softnet_stat 'tc -s qdisc' /sys/class/net/
-	! grep -q interrupts ssh.args || fail 'interrupts were not asked for'
+	! sed 's/.* else :;//' ssh.args | grep -q interrupts || fail 'interrupts were not asked for'
 	"$WEIR" tcp 127.0.0.1 --observe gate -t 0.4 -J --no-store >run.json
 	holds 'in a run' '[.summaries[] | select(.dims.view == "device") | .metric] |
 		index("cpu.core_max") and index("softnet.dropped") and index("ip.packets")'
+	holds 'and what it is' '.near.facts.observed | .kernel and .sysctl and .processor.model and .interfaces'
+	"$WEIR" facts --observe gate >out
+	has out sysctl 'net.ipv4.tcp_rmem' "$(uname -r)"
 	! "$WEIR" watch --observe -oProxyCommand=x --once 2>err || fail 'an option for ssh'
 	! "$WEIR" watch --observe 'a;b' --once 2>err || fail 'a command for a shell'
 	has err '--observe'

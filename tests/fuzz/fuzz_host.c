@@ -30,6 +30,16 @@ static void put(void (*parser)(struct jw *w, const char *text), const char *text
 	buf_fini(&b);
 }
 
+/* Of a host that is asked by ssh. */
+static void answer(const char *text, size_t n)
+{
+	struct buf b = {0};
+
+	FUZZ_CHECK(host_facts_answered(&b, text, n, NULL, NULL) >= 0);
+	check_json(&b);
+	buf_fini(&b);
+}
+
 static void small(const char *text)
 {
 	static const char *const words[] = {"eth0", "virtio0", NULL};
@@ -93,7 +103,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (!text)
 		return 0;
-	if (data[0] == 'c')
+	if (data[0] == 'a')
+		answer((const char *)data + 1, n - 1);
+	else if (data[0] == 'c')
 		put(host_cmdline_put, text);
 	else if (data[0] == 'm')
 		put(host_modules_put, text);

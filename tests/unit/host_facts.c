@@ -290,9 +290,52 @@ static void parsers(void **state)
 	assert_false(host_steal_share("cpu 1", &share));
 }
 
+/* As a shell elsewhere answers: lines of all small files, then the large ones, each ended by a NUL. */
+static void answered(void **state)
+{
+	static const char text[] =
+		"/proc/sys/kernel/hostname:gate\n/proc/sys/kernel/osrelease:5.4.0\n"
+		"/proc/sys/net/ipv4/tcp_sack:0\n/sys/class/net/eth1/mtu:1500\n"
+		"/sys/class/net/eth1/speed:1000\n/sys/class/net/eth1/queues/rx-0/rps_cpus:3\n"
+		"/sys/class/net/eth1/queues/rx-1/rps_cpus:3\n/sys/class/net/lo/mtu:65536\n"
+		"/sys/class/net/eth1/device/driver:../../bus/pci/drivers/igb\nno path:1\n/nothing\n"
+		"/sys/fs/cgroup/system.slice/cron.service/cgroup.procs:77\n/etc/../x:1\n"
+		"\0model name\t: Box\n\0MemTotal: 1024 kB\n\0\0nf_tables 1 0 - Live 0\n\0";
+	struct buf b = {0}, ask = {0};
+	struct js_doc *d;
+	const struct js *eth;
+	int64_t n = 0;
+
+	(void)state;
+	host_facts_ask(&ask);
+	assert_non_null(strstr(ask.data, "/proc/sys/net/ipv4/*"));
+	buf_fini(&ask);
+	assert_int_equal(host_facts_answered(&b, text, sizeof(text), NULL, NULL), 0);
+	assert_int_equal(js_parse(b.data, b.len, &js_limits_file, &d, NULL), 0);
+	assert_string_equal(js_str(js_get(js_root(d), "host"), NULL), "gate");
+	assert_string_equal(js_str(js_get(js_root(d), "kernel"), NULL), "5.4.0");
+	assert_string_equal(js_str(js_get(js_get(js_root(d), "sysctl"), "net.ipv4.tcp_sack"), NULL),
+			    "0");
+	assert_string_equal(js_str(js_get(js_get(js_root(d), "processor"), "model"), NULL), "Box");
+	assert_non_null(js_get(js_get(js_root(d), "modules"), "nf_tables"));
+	assert_non_null(js_get(js_get(js_root(d), "services"), "cron"));
+	assert_int_equal(js_type(js_get(js_root(d), "mitigations")), JS_NULL);
+	eth = js_get(js_get(js_root(d), "interfaces"), "eth1");
+	assert_true(js_i64(js_get(eth, "rx_queues"), &n) && n == 2);
+	assert_true(js_i64(js_get(eth, "speed_bps"), &n) && n == 1000000000);
+	assert_string_equal(js_str(js_get(eth, "driver"), NULL), "igb");
+	assert_string_equal(js_str(js_get(eth, "rps_cpus"), NULL), "3");
+	assert_null(js_get(js_get(js_root(d), "interfaces"), "lo"));
+	js_free(d);
+	buf_clear(&b);
+	assert_int_equal(host_facts_answered(&b, "", 0, NULL, NULL), 0);
+	buf_fini(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answered),
 		cmocka_unit_test_setup_teardown(a_router, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(a_desk, make_desk, remove_root),
 		cmocka_unit_test(this_machine),
