@@ -275,35 +275,44 @@ static void put_driver(struct jw *w, const char *iface)
 struct qdiscs {
 	struct {
 		char kind[16];
+		uint32_t parent;
 		unsigned n;
 	} v[16];
 	size_t n;
 };
 
-/* A queue discipline of each kind with their number, in the kernel's order: "mq fq_codel x4". */
-static int count_qdisc(const struct sys_qdisc *q, void *arg)
+/* Those of a queue each are alike and are counted: "mq fq_codel x4". */
+static bool is_counted(const struct qdiscs *l, const struct sys_qdisc *q, size_t i)
+{
+	return !strcmp(l->v[i].kind, q->kind) && !strncmp(l->v[0].kind, "mq", 2);
+}
+
+static int note_qdisc(const struct sys_qdisc *q, void *arg)
 {
 	struct qdiscs *l = arg;
 
 	for (size_t i = 0; i < l->n; i++) {
-		if (!strcmp(l->v[i].kind, q->kind)) {
+		if (is_counted(l, q, i)) {
 			l->v[i].n++;
 			return 0;
 		}
 	}
 	if (l->n < ARRAY_LEN(l->v)) {
 		memcpy(l->v[l->n].kind, q->kind, sizeof(q->kind));
+		l->v[l->n].parent = q->parent;
 		l->v[l->n++].n = 1;
 	}
 	return 0;
 }
 
+/* The tree in the kernel's order, each below a class by its number: "htb pfifo@10 fq_codel@20". The
+ * first half of a class's name is its discipline's, and often of the kernel's own choice. */
 static void put_qdiscs(struct jw *w, struct sys_nl *nl, int index)
 {
 	struct qdiscs l = {.n = 0};
 	struct buf b = {0};
 
-	if (sys_qdiscs(nl, index, count_qdisc, &l, NULL) < 0) {
+	if (sys_qdiscs(nl, index, note_qdisc, &l, NULL) < 0) {
 		jw_null(w, "qdiscs");
 		return;
 	}
@@ -311,6 +320,8 @@ static void put_qdiscs(struct jw *w, struct sys_nl *nl, int index)
 		buf_printf(&b, "%s%s", i ? " " : "", l.v[i].kind);
 		if (l.v[i].n > 1)
 			buf_printf(&b, " x%u", l.v[i].n);
+		else if (i && l.v[i].parent != UINT32_MAX && strncmp(l.v[0].kind, "mq", 2) != 0)
+			buf_printf(&b, "@%x", l.v[i].parent & 0xffff);
 	}
 	host_put(w, "qdiscs", b.data);
 	buf_fini(&b);

@@ -386,7 +386,10 @@ void host_explain(const struct model_run *r, struct buf *b)
 	struct finding *f = calloc(FINDINGS_MAX, sizeof(*f));
 	size_t n = f ? find_all(r, f) : 0;
 
-	if (!n || f[0].sure < SURE)
+	/* A search for the rate knows by its own means what ended it. */
+	if ((!n || f[0].sure < SURE) && r->limited_code)
+		buf_printf(b, "limited by: %s: %s\n", r->limited_code, r->limited);
+	else if (!n || f[0].sure < SURE)
 		buf_puts(b, "limited by: none of the rules is sure\n");
 	for (size_t i = 0; i < n; i++)
 		buf_printf(b, "%s: %s: %s\n",

@@ -235,7 +235,8 @@ int host_wake_ups(const struct model_run *r, int dir, char *text, size_t cap)
 		    switches <= packets)
 			continue;
 		snprintf(text, cap,
-			 "wake-ups: %.1f context switches a packet on %s; busy polling "
+			 "wake-ups: %.1f context switches a packet on %s, of all its programs; "
+			 "busy polling "
 			 "(net.core.busy_read), --pin, larger -l",
 			 switches / packets, host_name_of(end));
 		return host_value(r, "rr.rate", STAT_VALUE, dir, -1, -1, &rate) ? 60 : 40;
