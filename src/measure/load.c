@@ -38,9 +38,10 @@ int measure_load_check(const struct measure_load *l, struct weir_err *e)
 	if (rc < 0)
 		return rc;
 	if (l->proto && !proto_find(l->proto))
-		return err_set(e, WEIR_USAGE, EINVAL,
-			       "--proto: \"%.40s\" is not known; use weir, iperf3, iperf2 or nttcp",
-			       l->proto);
+		return err_set(
+			e, WEIR_USAGE, EINVAL,
+			"--proto: \"%.40s\" is not known; use weir, iperf3, iperf2, nttcp or ttcp",
+			l->proto);
 	if (l->interval_ns && l->interval_ns < INTERVAL_MIN_NS)
 		return err_set(e, WEIR_USAGE, ERANGE,
 			       "--interval: %.3g ms is too short: sampling would disturb the test; "

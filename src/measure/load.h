@@ -46,7 +46,7 @@ struct measure_load {
 
 #define LOAD_OPTS_REST \
 	{.name = "title", .letter = 'T', .type = OPT_STR, .offset = F(l.title), .metavar = "TEXT", .help = "a title for both ends' reports"}, \
-	{.name = "proto", .type = OPT_STR, .offset = F(l.proto), .metavar = "NAME", .help = "speak only this protocol: weir, iperf3, iperf2 or nttcp"}, \
+	{.name = "proto", .type = OPT_STR, .offset = F(l.proto), .metavar = "NAME", .help = "speak only this protocol: weir, iperf3, iperf2, nttcp or ttcp"}, \
 	{.name = "connect-timeout", .type = OPT_TIME, .offset = F(l.timeout_ns), .metavar = "TIME", .help = "give up when nothing useful answered by then", .min = NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "5s"}, \
 	{.name = "workers", .type = OPT_INT, .offset = F(l.workers), .metavar = "N", .help = "worker threads; by itself as many as flows or CPUs, whichever is less", .min = 0, .max = 1024}, \
 	{.name = "pin", .type = OPT_FLAG, .offset = F(l.pin), .help = "bind each worker to a CPU of its own"}

@@ -206,34 +206,6 @@ static bool parse(struct cfg *c, int argc, char **argv)
 
 /* ---- client ---------------------------------------------------------------------------- */
 
-static void quiet(struct sink *s, const struct model_run *r)
-{
-	(void)s, (void)r;
-}
-static void quiet_sample(struct sink *s, const struct model_run *r, const struct model_tick *t)
-{
-	(void)s, (void)r, (void)t;
-}
-static void quiet_event(struct sink *s, const struct model_run *r, const struct model_event *ev)
-{
-	(void)s, (void)r, (void)ev;
-}
-static int quiet_close(struct sink *s, struct weir_err *e)
-{
-	(void)e;
-	free(s);
-	return 0;
-}
-
-static struct sink *quiet_new(void)
-{
-	struct sink *s = malloc(sizeof(*s));
-
-	if (s)
-		*s = (struct sink){quiet, quiet_sample, quiet_event, quiet, quiet_close};
-	return s;
-}
-
 /* The words before the data, each with who said it. */
 static void print_greeting(const struct cfg *c, const struct buf *b)
 {
@@ -302,7 +274,7 @@ static int client(const struct cfg *c)
 				    .gap_ns = c->gap_us * NSEC_PER_USEC,
 				    .number = 1};
 	struct weir_err e = {0};
-	struct sink *sink = quiet_new();
+	struct sink *sink = plain_quiet();
 	struct model_run *run = NULL;
 	struct plain p;
 	int rc = sink ? plain_init(&p, c->udp ? &measure_udp : &measure_tcp, &e) : -ENOMEM;

@@ -4,7 +4,8 @@
 
 #include "persona/priv.h"
 
-static const struct persona *const rows[] = {&persona_iperf3, &persona_iperf, &persona_nttcp};
+static const struct persona *const rows[] = {&persona_iperf3, &persona_iperf, &persona_nttcp,
+					     &persona_ttcp};
 
 const struct persona *persona_at(size_t i)
 {

@@ -83,3 +83,36 @@ void plain_fini(struct plain *p)
 		opt_fini(&p->set, 1);
 	free(p->cfg);
 }
+
+/* ---- a sink for who prints when all is known ------------------------------------------------ */
+
+static void quiet(struct sink *s, const struct model_run *r)
+{
+	(void)s, (void)r;
+}
+
+static void quiet_sample(struct sink *s, const struct model_run *r, const struct model_tick *t)
+{
+	(void)s, (void)r, (void)t;
+}
+
+static void quiet_event(struct sink *s, const struct model_run *r, const struct model_event *ev)
+{
+	(void)s, (void)r, (void)ev;
+}
+
+static int quiet_close(struct sink *s, struct weir_err *e)
+{
+	(void)e;
+	free(s);
+	return 0;
+}
+
+struct sink *plain_quiet(void)
+{
+	struct sink *s = malloc(sizeof(*s));
+
+	if (s)
+		*s = (struct sink){quiet, quiet_sample, quiet_event, quiet, quiet_close};
+	return s;
+}

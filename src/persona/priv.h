@@ -9,7 +9,7 @@
 #include "measure/measure.h"
 #include "persona/persona.h"
 
-extern const struct persona persona_iperf3, persona_iperf, persona_nttcp;
+extern const struct persona persona_iperf3, persona_iperf, persona_nttcp, persona_ttcp;
 
 /* ---- a measurement for another tool's client (plain.c) ----------------------------------- */
 
@@ -28,6 +28,7 @@ void plain_want_ns(struct plain *p, bool given, const char *name, int64_t ns);
 /* Runs it into the sink, which it closes, and the store; *run is the caller's. */
 int plain_run(struct plain *p, struct sink *take_sink, bool keep, struct model_run **run);
 void plain_fini(struct plain *p);
+struct sink *plain_quiet(void); /* that prints nothing */
 
 /* ---- iperf3: the command line (iperf3_opts.c) -------------------------------------- */
 

@@ -8,7 +8,7 @@
 
 #include "proto/proto.h"
 
-extern const struct proto proto_weir, proto_iperf3, proto_iperf2, proto_nttcp;
+extern const struct proto proto_weir, proto_iperf3, proto_iperf2, proto_nttcp, proto_ttcp;
 
 /* ---- field tables (fields.c) ------------------------------------------------ */
 

@@ -10,10 +10,7 @@
 
 /* On one port, the order of sniffing: a native cookie would do as iperf3's, so native is asked first. */
 static const struct proto *const protos[] = {
-	&proto_weir,
-	&proto_iperf3,
-	&proto_iperf2,
-	&proto_nttcp,
+	&proto_weir, &proto_iperf3, &proto_iperf2, &proto_nttcp, &proto_ttcp,
 };
 
 const struct proto *proto_at(size_t i)

@@ -189,10 +189,11 @@ struct proto_iperf2 {
 		       struct proto_session *s); /* the data sockets are in s->fds; or NULL */
 	void *arg;
 };
-/* What only nttcp's command line has, and what it prints. */
+/* What only nttcp's command line has, and what it prints; of ttcp's `mine` alone. */
 struct nttcp_row {
 	uint64_t bytes, buffers, len, calls;
 	double real_s, cpu_s;
+	double user_s, system_s; /* ttcp's */
 };
 struct proto_nttcp {
 	const char *format;      /* of the far end's row; NULL = one that can be read exactly */

@@ -104,12 +104,25 @@ personas()
 	is 'both ends count' "$(tail -n +2 rows | cut -c1-10 | tr '\n' '|')" 'l   409600|1   409600|'
 	links/nttcp -r -u -n 20 -l 1000 "$WEIR_LAB_PEER" >rows
 	is 'by UDP, the other way' "$(cut -c1-10 rows | tr '\n' '|')" 'l    20000|1    20000|'
+	spawn datagrams "$WEIR" ttcp -r -s -u -p 5009
+	until_true 5 takes_datagrams 5009
+	links/ttcp -t -s -u -n 50 -l 1000 -p 5009 127.0.0.1 >sent
+	has sent 'ttcp-t: 50000 bytes in 0.' 'KB/sec +++' ' I/O calls, msec/call = '
+	until_true 5 grep -q 'ttcp-r: 50000 bytes in 0' datagrams.out
+	spawn stream "$WEIR" ttcp -r -p 5009
+	until_true 5 listening 5009
+	links/ttcp -t -p 5009 127.0.0.1 <sent >words
+	until_true 5 cmp -s sent stream.out
+}
+takes_datagrams()
+{
+	[ -n "$(ss -Hlun "sport = :$1")" ]
 }
 listening()
 {
 	[ -n "$(ss -Hltn "sport = :$1")" ]
 }
-@test "weir as iperf and as nttcp: the same lines, both ends the same bytes" {
+@test "weir as iperf, nttcp and ttcp: the same lines, both ends the same bytes" {
 	need ss
 	lab --no-serve personas
 }

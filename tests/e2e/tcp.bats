@@ -554,7 +554,7 @@ limits()
 	-4 -6 h|--ipv4|--ipv6|exclude
 	-n 1M -k 5 h|--bytes|--blocks|exclude
 	-J --csv h|--json|--csv|exclude
-	--proto ftp h|--proto|"ftp"|weir, iperf3, iperf2 or nttcp
+	--proto ftp h|--proto|"ftp"|weir, iperf3, iperf2, nttcp or ttcp
 	-i 1ms h|--interval|1 ms|10ms
 	-b 1 h|--bitrate|1 bit/s|1 kbit/s to 10 Tbit/s
 	-t 1us h|--time|1 us|1 ms

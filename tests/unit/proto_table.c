@@ -32,7 +32,8 @@ static void table_in_order(void **state)
 	assert_string_equal(proto_at(1)->name, "iperf3");
 	assert_string_equal(proto_at(2)->name, "iperf2");
 	assert_string_equal(proto_at(3)->name, "nttcp");
-	assert_null(proto_at(4));
+	assert_string_equal(proto_at(4)->name, "ttcp");
+	assert_null(proto_at(5));
 	assert_ptr_equal(proto_find("iperf3"), proto_at(1));
 	assert_null(proto_find("iperf"));
 }
