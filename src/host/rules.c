@@ -206,7 +206,8 @@ static const struct host_rule rules[] = {
 	 .what = "the reading program closed the window",
 	 .count = &(const struct host_count){"tcp.zero_windows", HOST_AT_RECEIVER, 1, 0, false,
 					     false, 32, "a full receive buffer closed TCP's window",
-					     "times: its reader is slower than what comes, or the buffer is small (-w)"}},
+					     "times: its reader is slower than what comes, or the "
+					     "buffer is small (-w)"}},
 	{.code = "memory",
 	 .what = "TCP had too little buffer memory",
 	 .count =
