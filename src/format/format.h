@@ -203,26 +203,78 @@ bool format_found_wifi(const struct format_found *f, const struct format_opts *o
 
 struct format_iperf2_opts {
 	bool v205, csv, server; /* 2.0.5's form, or 2.1's */
+	bool enhanced;          /* -e */
+	bool hide;              /* --hide-ips */
 	char unit;              /* of -f, or 0 */
 };
 struct format_iperf2_flow {
 	int id;
-	bool star; /* "[ *1]" */
+	bool star;         /* "[ *1]" */
+	const char *label; /* in the place of an id, as "SUM-2", "FD1", "key(1)"; or NULL */
 	char local_host[64], remote_host[64];
 	uint16_t local_port, remote_port;
 	unsigned cwnd, mss, rtt_us; /* 0 = not TCP */
+	/* With -e: "%dev", the descriptor, the version of the peer, when it connected. */
+	char dev[32], peer[32];
+	int sock;
+	unsigned tos;
+	bool quick_ack;
+	double connect_ms; /* 0 = not known */
+	double when;       /* s since 1970; 0 = not told */
+};
+/* Which columns a row has. Those of the first kind are of every version. */
+enum format_iperf2_form {
+	IPERF2_PLAIN,
+	IPERF2_DATAGRAMS,
+	IPERF2_WRITES,      /* -e: TCP, sends */
+	IPERF2_WRITE_TIMES, /* --tcp-write-times */
+	IPERF2_READS,       /* -e: TCP, receives */
+	IPERF2_BURSTS,      /* the same with --trip-times */
+	IPERF2_SENDS,       /* -e: UDP, sends */
+	IPERF2_LATENCY,     /* -e: UDP, receives */
+	IPERF2_FRAMES,      /* --isochronous: UDP, sends */
+	IPERF2_FRAMES_TCP,
+	IPERF2_BOUNCES, /* --bounceback */
+	IPERF2_FORMS,
+};
+#define IPERF2_DIST 8
+struct format_iperf2_spread { /* s */
+	double n, mean, min, max, stdev;
 };
 struct format_iperf2_row {
 	double t0, t1, bytes; /* s */
 	double when;          /* s since 1970, CSV */
-	bool datagrams;       /* the rest is known */
-	bool told;            /* by the other end */
+	enum format_iperf2_form form;
+	bool datagrams; /* these are known */
+	bool told;      /* by the other end */
 	double jitter_s, lost, total, reordered;
+	/* of the -e forms */
+	double calls, errors, retr, cwnd, rtt_us, rttvar_us;
+	double dist[IPERF2_DIST]; /* reads by eighths of the buffer */
+	double pps, got, progress;
+	double burst_size;
+	double frames, missed, slips;
+	struct format_iperf2_spread latency; /* of datagrams, bursts, writes, bounces */
 };
 void format_iperf2_size(struct buf *b, double bytes, const struct format_iperf2_opts *o);
+void format_iperf2_bits(struct buf *b, double bits, const struct format_iperf2_opts *o);
 void format_iperf2_connected(struct buf *b, const struct format_iperf2_opts *o,
 			     const struct format_iperf2_flow *f, const char *mode);
-void format_iperf2_header(struct buf *b, const struct format_iperf2_opts *o, bool datagrams);
+void format_iperf2_header(struct buf *b, const struct format_iperf2_opts *o,
+			  enum format_iperf2_form form);
+/* The label of a stream's rows: "[  1]". */
+void format_iperf2_id(struct buf *b, const struct format_iperf2_flow *f);
+/* A histogram's line, below a row: bins from 1 on, ns wide; name as "T8", last: of the whole. */
+struct format_iperf2_hist {
+	const uint64_t *bin;
+	size_t n;
+	uint64_t above; /* beyond the last bin */
+	int64_t bin_ns;
+	double lower, upper; /* shares in percent, as 5 and 95 */
+};
+void format_iperf2_pdf(struct buf *b, const struct format_iperf2_flow *f,
+		       const struct format_iperf2_row *r, const char *name, bool last,
+		       const struct format_iperf2_hist *h);
 /* flow NULL: the sum. */
 void format_iperf2_row(struct buf *b, const struct format_iperf2_opts *o,
 		       const struct format_iperf2_flow *f, const struct format_iperf2_row *r);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/iperf.h"
+#include "format/iperf2_table.h"
 #include "format/iperf3_table.h"
 
 /* 0 also where there is none: clones print no stream. */
@@ -123,7 +124,7 @@ static size_t udp_tail(const struct lex *l, size_t i, struct iperf_row *r)
 	if (!k && lex_is(l, e, "(") && e + 4 > l->n)
 		k = l->n;
 	e = k ? k : e;
-	k = match(l, e, "-# / -# / -# / -# ms (-# pps)", c); /* latency of iperf 2 -e */
+	k = match(l, e, IPERF2_READS_LATENCY, c); /* latency of iperf 2 -e */
 	if (k) {
 		r->rtt = UNSET;
 		r->pps = c[4];
@@ -147,12 +148,12 @@ static bool ends_at(const struct lex *l, size_t i)
 static size_t enhanced_tail(const struct lex *l, size_t i, struct iperf_row *r)
 {
 	double c[MATCH_CAPS];
-	size_t e = match(l, i, "# / #", c), k;
+	size_t e = match(l, i, IPERF2_READS_CALLS, c), k;
 
 	if (!e)
 		return 0;
 	r->writes = c[0];
-	if ((k = match(l, e, "# pps", c))) {
+	if ((k = match(l, e, IPERF2_READS_PPS, c))) {
 		r->pps = c[0];
 		return k;
 	}
@@ -248,7 +249,7 @@ size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 	r->t_decimals = l->tok[i].decimals;
 	r->t_step = found_resolution(&l->tok[i + 2], 1);
 	i += 4;
-	if ((e = match(l, i, "# datagrams received", c)) && lex_starts(l, e, "out-of-order")) {
+	if ((e = match(l, i, IPERF2_READS_ORDER, c)) && lex_starts(l, e, "out-of-order")) {
 		r->reordered = c[0];
 		return e + 1;
 	}

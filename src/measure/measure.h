@@ -25,6 +25,9 @@ struct measure_hooks {
 			     * before all is known */
 	/* Around each load: before its first byte (part MODEL_NO_PART), and after its last. */
 	void (*around)(void *arg, struct model_run *run, uint32_t part);
+	/* Each reading of the engine, also the first, before the sink's sample of it. For what
+	 * no metric has. */
+	void (*tick)(void *arg, const struct net_tick *t);
 	int64_t idle_ns;     /* this end receives and nothing came for so long: it is over */
 	uint64_t most_bps;   /* server: over, when more moves than that, on average over … */
 	int64_t most_ns;     /* … this time */
@@ -55,6 +58,35 @@ struct measure {
 	int (*run)(struct measure_ctx *ctx, const void *cfg, struct weir_err *e);
 };
 extern const struct measure measure_tcp, measure_udp;
+
+/* ---- iperf 2's bounce-back (bounce.c) ------------------------------------------ */
+
+struct measure_bounces { /* of an interval, or of all; s since the begin */
+	double t0, t1;
+	uint64_t bytes;                    /* both ways */
+	struct net_spread rtt;             /* without `lately` */
+	struct net_spread to, from, apart; /* by both clocks, and how they differ */
+	struct net_tcp_info info;
+	int info_len;
+};
+struct measure_bounce {
+	const char *host, *bind;
+	uint16_t port;
+	int family;
+	uint32_t len;                                /* bytes of a message, at least 64 */
+	uint64_t burst;                              /* messages a period */
+	int64_t period_ns, duration_ns, interval_ns; /* 0 = one after the other; 0 = no intervals */
+	int64_t hold_us;                             /* asked of the server */
+	uint64_t window;
+	uint8_t tos;
+	bool quick_ack, clocks; /* clocks: both ends' agree */
+	void (*opened)(void *arg, int fd, int64_t connect_ns);
+	void (*interval)(void *arg, const struct measure_bounces *m, bool whole);
+	void (*bounced)(void *arg, int64_t took_ns); /* each; any of the three may be NULL */
+	void *arg;
+};
+/* A run of kind "rr" in ctx->run. */
+int measure_bounce_run(struct measure_ctx *ctx, const struct measure_bounce *b, struct weir_err *e);
 
 /* ---- the session -------------------------------------------------------------- */
 

@@ -97,7 +97,11 @@ static void take_ticks(struct session *s)
 {
 	struct net_tick *t;
 
+	const struct measure_hooks *h = s->ms->hooks;
+
 	while ((t = net_sampler_next(s->sm))) {
+		if (h && h->tick)
+			h->tick(h->arg, t);
 		if (t->late)
 			measure_event(s->ms->run, s->ms->sink,
 				      s->phase == PHASE_OMIT ? s->part_omit : s->part_load,

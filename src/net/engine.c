@@ -101,6 +101,7 @@ static int flow_append(struct net_engine *en, int fd, const struct flow_spec *sp
 	f->sender = sender;
 	if (spec->transport == NET_UDP && net_udp_new(f)) {
 		net_udp_free(f);
+		net_timing_free(f);
 		free(f);
 		return -ENOMEM;
 	}
@@ -168,6 +169,9 @@ static unsigned worker_count(const struct net_engine *en)
 {
 	size_t n = en->cfg.workers ? en->cfg.workers : net_allowed_cpus(NULL, 0);
 
+	for (size_t i = 0; i < en->n; i++)
+		if (en->flows[i]->sender && en->flows[i]->spec.bursts)
+			return (unsigned)en->n; /* it waits for itself alone */
 	return (unsigned)(n < en->n ? n : en->n);
 }
 
@@ -508,6 +512,7 @@ void net_engine_free(struct net_engine *en)
 	for (size_t i = 0; i < en->n; i++) {
 		close_fd(en->flows[i]->fd);
 		net_udp_free(en->flows[i]);
+		net_timing_free(en->flows[i]);
 		free(en->flows[i]);
 	}
 	close_fd(en->go_fd);

@@ -8,6 +8,7 @@
 #include "net/priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/errqueue.h>
 #include <poll.h>
 #include <netinet/tcp.h>
@@ -106,6 +107,14 @@ int net_flow_prepare(struct net_engine *en, struct net_flow *f, bool blocking)
 	int on = 1, rc;
 
 	(void)en;
+	f->burst_rx.skip = f->spec.timed_skip;
+	if (f->spec.bursts && f->sender && !blocking)
+		return -EINVAL; /* it has to have a worker of its own */
+	rc = net_timing_new(f);
+	if (rc)
+		return rc;
+	if (f->udp && !f->sender && f->timing)
+		f->udp->timed = f;
 	if (f->udp) {
 		rc = set_timeouts(f->fd);
 		rc = rc ? rc : net_set_blocking(f->fd, blocking);
@@ -239,12 +248,22 @@ static ssize_t send_zerocopy(struct net_engine *en, struct net_flow *f, size_t n
 
 /* ---- sending ------------------------------------------------------------------ */
 
+/* A pipe has no place to send from. */
+static ssize_t send_file(struct net_flow *f, size_t n)
+{
+	ssize_t put = sendfile(f->fd, f->spec.file_fd, &f->file_at, n);
+
+	if (put < 0 && (errno == ESPIPE || errno == EINVAL))
+		put = splice(f->spec.file_fd, NULL, f->fd, NULL, n, SPLICE_F_MORE);
+	return put;
+}
+
 static ssize_t send_call(struct net_engine *en, struct net_flow *f, size_t n)
 {
 	off_t start = 0;
 
 	if (f->spec.file_fd)
-		return sendfile(f->fd, f->spec.file_fd, &f->file_at, n);
+		return send_file(f, n);
 	if (f->spec.tx == NET_TX_SENDFILE)
 		return sendfile(f->fd, en->file_fd, &start, n);
 	if (f->zerocopy)
@@ -266,9 +285,11 @@ uint64_t net_engine_take(struct net_engine *en, uint64_t want)
 
 static uint64_t next_block(struct net_engine *en, struct net_flow *f)
 {
+	uint64_t sent = net_count(&f->c.bytes), most = f->spec.bytes;
+
 	f->counts = net_limit(en) > 0;
 	if (!f->counts)
-		return f->len;
+		return most && most - sent < f->len ? most - sent : f->len;
 	if (en->limit_in_blocks)
 		return net_engine_take(en, 1) ? f->len : 0;
 	return net_engine_take(en, f->len);
@@ -371,6 +392,9 @@ enum net_step net_flow_recv(struct net_engine *en, struct net_flow *f, void *buf
 		return net_flow_end(en, f, NET_FLOW_ERROR, errno);
 	net_count_add(&f->c.calls, 1);
 	net_count_add(&f->c.bytes, (uint64_t)got);
+	net_count_add(&f->c.reads[((size_t)got - 1) * NET_READS / f->len], 1);
+	if (f->timing)
+		net_bursts_read(f, buf, (size_t)got);
 	if (en->limit_goal || f->spec.note_last)
 		atomic_store_explicit(&f->c.last_ns, clk_mono_ns(), memory_order_relaxed);
 	if (en->n_senders == 0 && net_limit(en))
@@ -444,7 +468,13 @@ void net_flow_counters(const struct net_flow *f, struct net_flow_sample *s)
 		.last_ns = atomic_load_explicit(&c->last_ns, memory_order_relaxed),
 		.state = (enum net_flow_state)atomic_load_explicit(&c->state, memory_order_acquire),
 		.error = atomic_load_explicit(&c->error, memory_order_relaxed),
+		.frames = net_count(&c->frames),
+		.missed = net_count(&c->missed),
+		.slips = net_count(&c->slips),
 	};
+	for (size_t i = 0; i < NET_READS; i++)
+		s->reads[i] = net_count(&c->reads[i]);
+	net_timing_read(f, s);
 	if (f->udp)
 		net_udp_counters(f, s);
 	else if (!f->sender)

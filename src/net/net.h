@@ -11,6 +11,7 @@
 #define WEIR_NET_H
 
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 
 #include "base/base.h"
@@ -31,6 +32,25 @@ enum net_transport { NET_TCP, NET_UDP };
 enum net_udp_form { NET_UDP_IPERF3, NET_UDP_IPERF2, NET_UDP_BARE };
 enum net_tx { NET_TX_WRITE, NET_TX_SENDFILE, NET_TX_ZEROCOPY };
 
+/* What is timed of a flow: a datagram's way (a receiver of UDP), by the sender's clock and ours; a
+ * write (struct net_bursts); a burst from its first write to its last byte (a receiver of TCP). */
+enum net_timed { NET_TIMED_NOTHING, NET_TIMED_WAY, NET_TIMED_WRITES, NET_TIMED_BURSTS };
+
+/*
+ * A sender of bursts (bursts.c), in iperf 2's form. Its engine has a worker a flow; flow_spec.len is the
+ * most that one write takes.
+ */
+#define NET_BURST_HEAD 56
+struct net_bursts {
+	int64_t period_ns;  /* from one to the next; 0 = at once */
+	double mean, stdev; /* bytes of a burst, log-normal; 0 = one write */
+	double rate_stdev;  /* of flow_spec.rate_bps, log-normal, drawn ten times a second */
+	double rtt_weight;  /* rest after each write for this share of the round trip */
+	bool stamp;         /* each burst tells its time, number and size */
+	const uint8_t
+		*head; /* TCP: NET_BURST_HEAD bytes, what the stamps are written over; or NULL */
+};
+
 struct flow_spec {
 	enum net_dir dir;
 	enum net_transport transport;
@@ -48,6 +68,12 @@ struct flow_spec {
 	uint32_t flow_label;  /* IPv6, 1 to 0xfffff; 0 = the kernel's own */
 	bool note_last;       /* TCP: when the last bytes came is kept */
 	bool digits;          /* a payload of "0123456789…", else random bytes */
+	uint64_t bytes;       /* this flow's own end, when it sends; 0 = none */
+	enum net_timed timed;
+	uint32_t timed_skip; /* NET_TIMED_BURSTS: bytes before the first one */
+	int64_t hist_bin_ns; /* of what is timed: a histogram of so many bins this wide, and one */
+	uint32_t hist_bins;  /* more for what is beyond; 0 = none */
+	const struct net_bursts *bursts; /* sender; borrowed; or NULL */
 	int file_fd; /* TCP: send this file from its start, or write there what comes; 0 = none;
 		      * borrowed */
 
@@ -313,13 +339,23 @@ struct net_udp_sample {
 			      * SO_RXQ_OVFL's counter); with GRO a batch counts once */
 	uint32_t path_payload; /* of a sender: net_udp_path_payload() */
 };
+/* What was timed, s: count, sum, squares and extremes since go; the extremes since the last tick. */
+struct net_spread {
+	uint64_t n;
+	double sum, squares, min, max, lately_min, lately_max;
+};
+#define NET_READS 8
 struct net_flow_sample {                      /* cumulative since go */
 	uint64_t bytes, calls, blocks;        /* UDP blocks: datagrams */
 	uint64_t zc_sent, zc_done, zc_copied; /* MSG_ZEROCOPY calls, completions, "copied" ones */
 	int64_t last_ns; /* TCP, received under a limit; UDP, iperf 2's and bare: CLOCK_MONOTONIC of the last bytes */
 	enum net_flow_state state;
-	int error;    /* errno of NET_FLOW_ERROR */
-	int info_len; /* bytes of info that the kernel gave; 0 = none */
+	int error;                      /* errno of NET_FLOW_ERROR */
+	uint64_t reads[NET_READS];      /* TCP, received: calls by eighths of flow_spec.len */
+	uint64_t frames, missed, slips; /* net_bursts: begun, left out, begun late */
+	struct net_spread spread;       /* flow_spec.timed */
+	const _Atomic uint64_t *hist;   /* its bins, as long as the engine lives; or NULL */
+	int info_len;                   /* bytes of info that the kernel gave; 0 = none */
 	struct net_tcp_info info;
 	struct net_udp_sample udp; /* UDP flows only */
 };

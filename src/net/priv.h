@@ -44,8 +44,29 @@ size_t net_allowed_cpus(int *out, size_t max);
 struct net_counters {
 	_Alignas(NET_CACHE_LINE) _Atomic uint64_t bytes;
 	_Atomic uint64_t calls, blocks, zc_sent, zc_done, zc_copied;
+	_Atomic uint64_t reads[NET_READS], frames, missed, slips;
 	_Atomic int64_t last_ns;
 	_Atomic int state, error;
+};
+
+/* Doubles as their bits. */
+struct net_extremes {
+	_Atomic uint64_t min, max;
+};
+struct net_timing {
+	_Atomic uint64_t n, sum, squares;
+	struct net_extremes all, lately;
+	_Atomic uint32_t asked; /* intervals that a reader began */
+	uint32_t seen;
+	_Atomic uint64_t *hist;
+};
+/* Of a receiver of bursts. */
+struct net_burst_rx {
+	uint8_t head[NET_BURST_HEAD];
+	uint32_t filled, left, skip;
+	int64_t write_ns;
+	bool begun; /* the first was looked at: it may be what the other end says first */
+	bool off;   /* what came is no burst */
 };
 
 struct net_flow {
@@ -56,6 +77,7 @@ struct net_flow {
 	struct net_udp *udp; /* NULL: a TCP flow */
 	bool sender;
 	bool paced;
+	struct net_timing *timing; /* or NULL */
 	struct flow_spec spec;
 	int64_t gap_ns; /* a paced block's share of time */
 
@@ -74,6 +96,7 @@ struct net_flow {
 	int64_t due_ns;   /* of the next paced block */
 	int64_t tuned_ns; /* when the rate was last measured */
 	uint64_t tuned_bytes, check_bytes;
+	struct net_burst_rx burst_rx;
 };
 
 enum net_step { NET_STEP_MORE, NET_STEP_BLOCKED, NET_STEP_ENDED };
@@ -123,6 +146,19 @@ struct net_gaps {
 };
 void net_gaps_add(struct net_gaps *g, int64_t ns);
 int net_gaps_into(const struct net_gaps *g, struct hist *h);
+
+/* ---- spread.c ---- */
+
+int net_timing_new(struct net_flow *f); /* also when it fails: net_timing_free() */
+void net_timing_free(struct net_flow *f);
+void net_timing_add(struct net_flow *f, int64_t ns);
+void net_timing_read(const struct net_flow *f, struct net_flow_sample *s);
+void net_timing_interval(const struct net_flow *f); /* one begins */
+
+/* ---- bursts.c ---- */
+
+void net_bursts_send(struct net_engine *en, struct net_flow *f); /* until it is stopped */
+void net_bursts_read(struct net_flow *f, const uint8_t *p, size_t n);
 
 /* ---- payload.c ---- */
 
@@ -192,6 +228,7 @@ struct net_udp {
 	int64_t transit_ns, read_ns, gathered_ns;
 	uint64_t rcvbuf, gathered_cost; /* bytes of the buffer: in all, used since it was empty */
 	uint64_t jitter16;              /* times 16, as in RFC 3550, A.8 */
+	struct net_flow *timed;         /* each datagram's way is, too; or NULL */
 	bool transit_known, batches;
 	uint64_t short_ones, bare; /* bare: datagrams without a number so far */
 	uint64_t fin, fins;

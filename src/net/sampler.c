@@ -79,8 +79,10 @@ static void read_cpu(struct net_sampler *s, struct net_cpu_sample *c)
 static void read_all(struct net_sampler *s, struct net_tick *t)
 {
 	t->t1 = clk_mono_ns();
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++) {
 		net_flow_counters(s->en->flows[i], &t->s[i]);
+		net_timing_interval(s->en->flows[i]);
+	}
 	read_cpu(s, &t->cpu);
 	for (size_t i = 0; i < t->n; i++)
 		net_flow_info(s->en->flows[i], &t->s[i]);

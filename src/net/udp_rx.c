@@ -180,8 +180,11 @@ static void take_message(struct net_udp *u, const struct flow_spec *spec, const 
 	for (uint32_t at = 0; at < n; at += cut) {
 		enum seq_kind kind = take_one(u, spec, p + at, n - at < cut ? n - at : cut, most);
 
-		if (kind != SEQ_FOREIGN && kind != SEQ_HELD)
-			take_jitter(u, p + at + time_at, arrival_ns);
+		if (kind == SEQ_FOREIGN || kind == SEQ_HELD)
+			continue;
+		take_jitter(u, p + at + time_at, arrival_ns);
+		if (u->timed)
+			net_timing_add(u->timed, u->transit_ns + clk_real_ns() - clk_mono_ns());
 	}
 }
 

@@ -267,7 +267,11 @@ static uint32_t taken_for(struct net_engine *en, struct net_flow *f, uint32_t wa
 {
 	uint32_t len = f->udp->len;
 
+	uint64_t left = f->spec.bytes > f->c.bytes ? f->spec.bytes - f->c.bytes : 0;
+
 	f->counts = net_limit(en) > 0;
+	if (!f->counts && f->spec.bytes && left < (uint64_t)want * len)
+		return (uint32_t)((left + len - 1) / len);
 	if (!f->counts)
 		return want;
 	if (en->limit_in_blocks)

@@ -55,6 +55,10 @@ void net_worker_single(struct net_worker *w)
 	struct net_flow *f = w->flows[0];
 
 	net_flow_begin(f, clk_mono_ns());
+	if (f->sender && f->spec.bursts) {
+		net_bursts_send(w->en, f);
+		return;
+	}
 	if (f->udp) {
 		net_udp_single(w->en, f);
 		return;

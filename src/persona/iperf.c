@@ -4,7 +4,9 @@
  * process of its own. What is printed goes line by line as in the version that was asked for.
  */
 #include <errno.h>
-#include <netinet/tcp.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +18,17 @@
 #include "persona/iperf.h"
 #include "serve/serve.h"
 
-#define RULE     "------------------------------------------------------------"
-#define VERSION  "iperf version 2.1.8 (12 August 2022) pthreads"
-#define OLD      "iperf version 2.0.5 (08 Jul 2010) pthreads"
-#define FLOWS    256
-#define UDP_RATE 1048576 /* bit/s, of both versions */
-#define FIRST_FD 3       /* 2.0.5's numbers are descriptors; a server's own listener is 3 */
+#define VERSION "iperf version 2.1.8 (12 August 2022) pthreads"
+#define OLD     "iperf version 2.0.5 (08 Jul 2010) pthreads"
 
 struct format_iperf2_opts i2_format(const struct i2_cfg *c, bool server)
 {
-	return (struct format_iperf2_opts){
-		.v205 = c->v205, .csv = c->csv != NULL, .server = server, .unit = c->unit};
+	return (struct format_iperf2_opts){.v205 = c->v205,
+					   .csv = c->csv != NULL,
+					   .server = server,
+					   .enhanced = i2_enhanced(c) || (server && c->trip),
+					   .hide = c->hide,
+					   .unit = c->unit};
 }
 
 void i2_flush(struct buf *b)
@@ -77,282 +79,112 @@ static void put_window(struct buf *b, const struct i2_cfg *c, bool udp, bool ser
 	buf_putc(b, '\n');
 }
 
-void i2_banner(struct buf *b, const struct i2_cfg *c, const char *first, bool udp, bool server)
+/* What is told of how it sends. */
+static void put_sending(struct buf *b, const struct i2_cfg *c, bool udp)
 {
-	unsigned len = c->n_len ? (unsigned)c->n_len : 1470;
-	double rate = c->rate_bps ? (double)c->rate_bps : UDP_RATE;
+	unsigned len = c->n_len ? (unsigned)c->n_len : c->bb ? 100 : 1470;
+	double rate = c->rate_bps ? (double)c->rate_bps : I2_UDP_RATE;
 
-	if (c->csv)
+	if (i2_enhanced(c))
+		i2_settings(b, c, udp, false);
+	if (!udp || c->iso)
 		return;
-	buf_printf(b, RULE "\n%s\n", first);
-	if (udp && !server && c->v205)
+	if (c->v205)
 		buf_printf(b, "Sending %u byte datagrams\n", len);
-	else if (udp && !server)
+	else
 		buf_printf(b, "Sending %u byte datagrams, IPG target: %.2f us (kalman adjust)\n",
 			   len, len * 8e6 / rate);
+}
+
+static void put_amount(struct buf *b, const struct i2_cfg *c, double bytes, bool bits)
+{
+	struct format_iperf2_opts o = i2_format(c, false);
+
+	o.unit = 0;
+	if (bits)
+		format_iperf2_bits(b, bytes, &o);
+	else
+		format_iperf2_size(b, bytes, &o);
+}
+
+static void put_bounce(struct buf *b, const struct i2_cfg *c, unsigned len)
+{
+	if (c->bb_period_ns)
+		buf_printf(b, "Bursting: %4u Byte writes %lld times every %.2f second(s)\n", len,
+			   (long long)c->n_bb, (double)c->bb_period_ns * 1e-9);
+	buf_printf(b, "Bounce-back test (size= %u Byte) (server hold req=%lld usecs%s)\n", len,
+		   (long long)c->n_bb_hold_us, c->bb_no_quickack ? "" : " & tcp_quickack");
+}
+
+static void put_reading(struct buf *b, const struct i2_cfg *c, bool udp)
+{
+	double len = c->n_len ? (double)c->n_len : udp ? 1470 : I2_LEN;
+
+	buf_puts(b, "Read buffer size: ");
+	put_amount(b, c, len, false);
+	buf_puts(b, " (Dist bin width=");
+	put_amount(b, c, floor(len / 8), false);
+	buf_puts(b, ")\n");
+	if (c->hist)
+		buf_printf(b,
+			   "Enabled receive histograms bin-width=%.3f ms, bins=%u (clients "
+			   "should use --trip-times)\n",
+			   (double)c->hist_bin_ns * 1e-6, c->hist_bins);
+}
+
+void i2_settings(struct buf *b, const struct i2_cfg *c, bool udp, bool server)
+{
+	unsigned len = c->n_len ? (unsigned)c->n_len : c->bb ? 100 : I2_LEN;
+
+	if (server) {
+		put_reading(b, c, udp);
+		return;
+	}
+	if (!udp)
+		buf_printf(b, "Write buffer size: %4u Byte%s\n", len,
+			   c->write_times ? " (writetimer-enabled)" : "");
+	if (c->bb)
+		put_bounce(b, c, len);
+	if (c->bursts) {
+		buf_puts(b, "Bursting: ");
+		put_amount(b, c, (double)c->n_burst, false);
+		buf_printf(b, " every %.2f second(s)\n", (double)c->burst_period_ns * 1e-9);
+	}
+	if (c->n_fq_rate && !udp) {
+		buf_puts(b, "fair-queue socket pacing set to ");
+		put_amount(b, c, (double)c->n_fq_rate, true);
+		buf_puts(b, "/s\n");
+	}
+	if (c->iso) {
+		buf_printf(b, "Isochronous: %.2f frames/sec mean=", c->iso_fps);
+		put_amount(b, c, c->iso_mean, true);
+		buf_puts(b, "/s, stddev=");
+		put_amount(b, c, c->iso_stdev, true);
+		buf_printf(b, "/s, Period/IPG=%.2f/0.000 ms\n", 1e3 / c->iso_fps);
+	}
+	buf_printf(b, "TOS set to 0x%x %s\n", (unsigned)c->n_tos,
+		   (c->nodelay || c->bb) && !udp ? "and nodelay (Nagle off)" : "(Nagle on)");
+	if (c->near_weight > 0)
+		buf_printf(b,
+			   "TCP near-congestion delay weight set to %.4f (use "
+			   "--near-congestion=<value> to change)\n",
+			   c->near_weight);
+}
+
+void i2_banner(struct buf *b, const struct i2_cfg *c, const char *first, bool udp, bool server)
+{
+	if (c->csv || i2_without(c, 'S'))
+		return;
+	buf_printf(b, I2_RULE "\n%s\n", first);
+	if (!server)
+		put_sending(b, c, udp);
 	else if (udp && c->v205)
-		buf_printf(b, "Receiving %u byte datagrams\n", len);
+		buf_printf(b, "Receiving %u byte datagrams\n",
+			   c->n_len ? (unsigned)c->n_len : 1470);
+	else if (i2_enhanced(c) || c->hist)
+		i2_settings(b, c, udp, true);
 	put_window(b, c, udp, server);
-	buf_puts(b, RULE "\n");
-}
-
-void i2_flow(struct format_iperf2_flow *f, int fd, int id)
-{
-	struct net_tcp_info info;
-	int len = net_tcp_info_get(fd, &info);
-
-	*f = (struct format_iperf2_flow){.id = id};
-	net_sock_end(fd, NET_END_LOCAL, f->local_host, sizeof(f->local_host), &f->local_port);
-	net_sock_end(fd, NET_END_PEER, f->remote_host, sizeof(f->remote_host), &f->remote_port);
-	if (len <= 0 || !NET_HAS((size_t)len, rtt_us))
-		return;
-	f->mss = info.snd_mss;
-	f->cwnd = info.snd_cwnd;
-	f->rtt_us = info.rtt_us;
-}
-
-/* ---- what both roles print ---------------------------------------------------------------- */
-
-struct report {
-	const struct i2_cfg *c;
-	struct format_iperf2_opts o;
-	struct buf out;
-	struct format_iperf2_flow flow[FLOWS];
-	size_t n, up; /* flows; of them up */
-	bool server, udp, headed;
-	int first_id;
-	double real0; /* of the run's time 0, s */
-	void (*flush)(struct report *r);
-	serve_put *put;
-	void *put_arg;
-	struct sink sink;
-	struct proto_iperf2 iperf2;
-};
-
-static const char *mode_of(const struct report *r)
-{
-	bool down = r->n > r->up;
-
-	return !down ? "" : r->up ? " (full-duplex)" : " (reverse)";
-}
-
-static void on_opened(void *arg, struct proto_session *s)
-{
-	struct report *r = arg;
-	size_t streams;
-
-	r->n = s->plan->n < FLOWS ? s->plan->n : FLOWS;
-	r->up = flow_plan_count(s->plan, NET_UP);
-	r->udp = s->plan->flows[0].transport == NET_UDP;
-	streams = r->up ? r->up : r->n;
-	for (size_t i = 0; i < r->n; i++) {
-		struct format_iperf2_flow *f = &r->flow[i];
-
-		i2_flow(f, s->fds[i], r->first_id + (int)(i % streams));
-		/* The direction that is not the usual one of this end. */
-		f->star = i >= r->up && (!r->server || r->up);
-		if (i < streams)
-			format_iperf2_connected(&r->out, &r->o, f, mode_of(r));
-		if (i < streams && r->c->print_mss && !r->udp && !r->o.csv)
-			buf_printf(&r->out, "[%3d] MSS size %u bytes\n", f->id, f->mss);
-	}
-	r->flush(r);
-}
-
-static bool sends(const struct report *r, size_t i)
-{
-	return (i < r->up) != r->server;
-}
-
-static void put_header(struct report *r, bool datagrams)
-{
-	if (!r->headed)
-		format_iperf2_header(&r->out, &r->o, datagrams);
-	r->headed = true;
-}
-
-static void add(struct format_iperf2_row *sum, const struct format_iperf2_row *r)
-{
-	if (sum->t1 <= 0)
-		*sum = *r;
-	else {
-		sum->bytes += r->bytes;
-		sum->lost += r->lost;
-		sum->total += r->total;
-		sum->reordered += r->reordered;
-		sum->t0 = r->t0 < sum->t0 ? r->t0 : sum->t0;
-		sum->t1 = r->t1 > sum->t1 ? r->t1 : sum->t1;
-	}
-}
-
-/* Rows of all flows, and their sum. tick NULL: of the whole. */
-static void put_rows(struct report *r, const struct model_run *run, const struct model_tick *t)
-{
-	struct format_iperf2_row row, sum = {0};
-
-	for (size_t i = 0; i < r->n; i++) {
-		int dir = i < r->up ? MODEL_UP : MODEL_DOWN;
-		int64_t flow = -1;
-		bool got;
-
-		if ((i < r->up ? r->up : r->n - r->up) > 1)
-			flow = (int64_t)i;
-		got = t ? format_iperf2_tick(run, t, dir, sends(r, i), flow, &row)
-			: format_iperf2_total(run, dir, sends(r, i), flow, &row);
-
-		if (!got)
-			continue;
-		row.when = r->real0 + row.t1;
-		put_header(r, row.datagrams);
-		format_iperf2_row(&r->out, &r->o, &r->flow[i], &row);
-		if (!t && r->udp && !r->server && !r->o.csv)
-			buf_printf(&r->out, "[%3d] Sent %.0f datagrams\n", r->flow[i].id,
-				   row.total);
-		add(&sum, &row);
-	}
-	if (r->n > 1 && sum.t1 > 0)
-		format_iperf2_row(&r->out, &r->o, NULL, &sum);
-	r->flush(r);
-}
-
-static void on_begin(struct sink *s, const struct model_run *run)
-{
-	struct report *r = (struct report *)(void *)((char *)s - offsetof(struct report, sink));
-
-	r->real0 = (double)run->start_real_ns * 1e-9;
-}
-
-static void on_sample(struct sink *s, const struct model_run *run, const struct model_tick *t)
-{
-	struct report *r = (struct report *)(void *)((char *)s - offsetof(struct report, sink));
-
-	/* The rest of the last interval is in the whole. */
-	if (r->c->interval_ns && t->t1 - t->t0 >= r->c->interval_ns * 9 / 10)
-		put_rows(r, run, t);
-}
-
-static void on_event(struct sink *s, const struct model_run *run, const struct model_event *ev)
-{
-	(void)s, (void)run, (void)ev;
-}
-
-static void on_end(struct sink *s, const struct model_run *run)
-{
-	(void)s, (void)run;
-}
-
-static int on_close(struct sink *s, struct weir_err *e)
-{
-	(void)s, (void)e;
-	return 0;
-}
-
-static void report_init(struct report *r, const struct i2_cfg *c, bool server)
-{
-	*r = (struct report){.c = c, .o = i2_format(c, server), .server = server};
-	r->sink = (struct sink){on_begin, on_sample, on_event, on_end, on_close};
-	r->iperf2 = (struct proto_iperf2){
-		.old = c->v205, .plain = c->compat, .key = c->key, .opened = on_opened, .arg = r};
-}
-
-/* ---- client -------------------------------------------------------------------------------- */
-
-static void flush_client(struct report *r)
-{
-	i2_flush(&r->out);
-}
-
-static void put_told(struct report *r, const struct model_run *run)
-{
-	struct format_iperf2_row row;
-
-	for (size_t i = 0; r->udp && i < r->up; i++) {
-		if (!format_iperf2_total(run, MODEL_UP, false, r->up > 1 ? (int64_t)i : -1, &row))
-			continue;
-		row.told = true;
-		row.when = r->real0 + row.t1;
-		if (r->o.csv && !r->o.v205) /* 2.1 has no such line */
-			continue;
-		if (!r->o.csv)
-			buf_printf(&r->out, "[%3d] Server Report:\n", r->flow[i].id);
-		if (!r->o.v205)
-			format_iperf2_header(&r->out, &r->o, true);
-		format_iperf2_row(&r->out, &r->o, &r->flow[i], &row);
-	}
-}
-
-static void put_missing(struct report *r, const struct model_run *run)
-{
-	i2_flush(&r->out);
-	for (size_t i = 0; i < run->n_events; i++) {
-		if (run->events[i].code == WARN_MISSING_SIDE && run->events[i].text)
-			fprintf(stderr, "[%3d] WARNING: %s\n", r->flow[0].id, run->events[i].text);
-	}
-}
-
-static void wishes(struct plain *p, const struct i2_cfg *c)
-{
-	plain_want(p, true, "host", c->host);
-	plain_want(p, true, "proto", "iperf2");
-	plain_want_number(p, true, "port", (uint64_t)c->n_port);
-	plain_want_ns(p, !c->n_bytes, "time", c->time_ns);
-	plain_want_number(p, c->n_bytes > 0, "bytes", c->n_bytes * (uint64_t)c->n_parallel);
-	plain_want_ns(p, true, "interval", c->interval_ns);
-	plain_want_number(p, true, "parallel", (uint64_t)c->n_parallel);
-	plain_want_number(p, c->n_len > 0, "length", c->n_len);
-	plain_want_number(p, c->n_window > 0, "window", c->n_window);
-	plain_want_number(p, c->n_tos > 0, "tos", (uint64_t)c->n_tos);
-	plain_want_number(p, c->udp || c->rate_bps, "bitrate",
-			  c->rate_bps ? c->rate_bps : UDP_RATE);
-	plain_want(p, c->bind != NULL, "bind", c->bind);
-	plain_want(p, c->v6, "ipv6", "true");
-	plain_want(p, c->reverse, "reverse", "true");
-	plain_want(p, c->duplex, "bidir", "true");
-	if (c->udp)
-		return;
-	plain_want_number(p, c->n_mss > 0, "set-mss", (uint64_t)c->n_mss);
-	plain_want_number(p, c->n_fq_rate > 0, "fq-rate", c->n_fq_rate);
-	plain_want(p, c->nodelay, "no-delay", "true");
-	plain_want(p, c->cc != NULL, "congestion", c->cc);
-}
-
-int i2_client(const struct i2_cfg *c)
-{
-	struct report *r = malloc(sizeof(*r));
-	struct weir_err e = {0};
-	struct model_run *run = NULL;
-	struct plain p = {0};
-	char first[200], host[SAFE_MAX];
-	int rc;
-
-	if (!r)
-		return 1;
-	report_init(r, c, false);
-	r->flush = flush_client;
-	r->first_id = c->v205 ? FIRST_FD : 1;
-	rc = plain_init(&p, c->udp ? &measure_udp : &measure_tcp, &e);
-	if (rc >= 0)
-		wishes(&p, c);
-	safe_str(host, sizeof(host), c->host, strlen(c->host));
-	snprintf(first, sizeof(first), "Client connecting to %.100s, %s port %d", host,
-		 c->udp ? "UDP" : "TCP", (int)c->n_port);
-	i2_banner(&r->out, c, first, c->udp, false);
-	i2_flush(&r->out);
-	p.hooks.iperf2 = &r->iperf2;
-	rc = plain_run(&p, &r->sink, true, &run);
-	if (rc < 0) {
-		fprintf(stderr, "iperf: %s\n", e.msg);
-	} else {
-		r->real0 = (double)run->start_real_ns * 1e-9;
-		put_rows(r, run, NULL);
-		put_told(r, run);
-		put_missing(r, run);
-	}
-	model_run_free(run);
-	plain_fini(&p);
-	buf_fini(&r->out);
-	free(r);
-	return rc < 0;
+	buf_puts(b, I2_RULE "\n");
 }
 
 /* ---- server -------------------------------------------------------------------------------- */
@@ -362,55 +194,81 @@ struct server {
 	_Atomic int *next_id; /* shared by the tests' processes */
 };
 
-static void flush_test(struct report *r)
+/* A test's process has one. */
+struct test {
+	struct i2_report *r;
+	serve_put *put;
+	void *put_arg;
+	bool trip;
+};
+
+static void flush_test(struct i2_report *r)
 {
+	const struct test *t = r->arg;
+
 	if (r->out.len)
-		r->put(r->put_arg, 0, r->out.data, r->out.len);
+		t->put(t->put_arg, 0, r->out.data, r->out.len);
 	buf_clear(&r->out);
 }
 
 static void on_plan(void *arg, struct flow_plan *p)
 {
-	const struct report *r = arg;
+	const struct i2_report *r = arg;
 
 	if (r->c->interval_ns)
 		p->interval_ns = r->c->interval_ns;
+	for (size_t i = 0; i < p->n; i++) {
+		struct flow_spec *f = &p->flows[i];
+
+		if (f->dir != NET_UP)
+			continue;
+		if (f->transport == NET_UDP && (r->c->enhanced || r->c->hist || f->timed))
+			f->timed = NET_TIMED_WAY;
+		else if (!f->len)
+			f->len = r->c->n_len ? (uint32_t)r->c->n_len : I2_LEN;
+		f->hist_bins = f->timed ? r->c->hist_bins : 0;
+		f->hist_bin_ns = r->c->hist_bin_ns;
+	}
 }
 
 static void *test_begin(void *arg, struct measure_serve *m, serve_put *put, void *put_arg)
 {
 	const struct server *sv = arg;
-	struct report *r = malloc(sizeof(*r));
+	struct test *t = calloc(1, sizeof(*t));
+	struct i2_report *r = i2_report_new(sv->c, true);
 
-	if (!r)
+	if (!t || !r) {
+		free(t);
+		if (r)
+			i2_report_free(r);
 		return NULL;
-	report_init(r, sv->c, true);
-	r->put = put;
-	r->put_arg = put_arg;
+	}
+	*t = (struct test){.r = r, .put = put, .put_arg = put_arg};
+	r->arg = t;
 	r->flush = flush_test;
 	r->first_id = atomic_fetch_add(sv->next_id, 1);
+	i2_report_hooks(r, m->hooks);
 	m->proto->iperf2 = &r->iperf2;
 	m->hooks->sink = &r->sink;
 	m->hooks->plan = on_plan;
-	m->hooks->arg = r;
-	return r;
+	return t;
 }
 
 static void test_end(void *thing, const struct model_run *run, int rc, const struct weir_err *e)
 {
-	struct report *r = thing;
+	struct test *t = thing;
 	char line[300];
 	int n;
 
 	if (rc >= 0 && run) {
-		r->real0 = (double)run->start_real_ns * 1e-9;
-		put_rows(r, run, NULL);
+		t->r->real0 = (double)run->start_real_ns * 1e-9;
+		i2_rows(t->r, run, NULL);
 	} else if (rc < 0) {
 		n = snprintf(line, sizeof(line), "iperf: [drop] %.250s\n", e->msg);
-		r->put(r->put_arg, 1, line, (size_t)n);
+		t->put(t->put_arg, 1, line, (size_t)n);
 	}
-	buf_fini(&r->out);
-	free(r);
+	i2_report_free(t->r);
+	free(t);
 }
 
 static void test_text(void *arg, size_t slot, int stream, const char *text, size_t n)
@@ -433,12 +291,54 @@ static void on_ready(void *arg, const char *where)
 
 	(void)where;
 	for (int udp = 0; udp < 2; udp++) {
-		snprintf(first, sizeof(first), "Server listening on %s port %d",
-			 udp ? "UDP" : "TCP", (int)sv->c->n_port);
+		int n = snprintf(first, sizeof(first), "Server listening on %s port %d",
+				 udp ? "UDP" : "TCP", (int)sv->c->n_port);
+
+		if (i2_enhanced(sv->c) || sv->c->hist)
+			snprintf(first + n, sizeof(first) - (size_t)n, " with pid %d",
+				 (int)getpid());
 		i2_banner(&b, sv->c, first, udp, true);
 	}
 	i2_flush(&b);
 	buf_fini(&b);
+}
+
+/* A membership of a group is the interface's: the sockets that are bound to it get what comes. */
+static int join(const struct i2_cfg *c, struct weir_err *e)
+{
+	struct group_source_req src = {0};
+	struct group_req req = {0};
+	struct net_addr a, from;
+	int fd, level, rc;
+
+	if (!c->bind || net_resolve(c->bind, 0, AF_UNSPEC, &a, 1, NULL) < 1 || !i2_is_group(&a))
+		return 0;
+	level = a.sa.sa_family == AF_INET6 ? IPPROTO_IPV6 : IPPROTO_IP;
+	fd = socket(a.sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_os(e, errno, "a socket for the group");
+	memcpy(&req.gr_group, &a.ss, sizeof(req.gr_group));
+	src.gsr_group = req.gr_group;
+	if (c->ssm && net_resolve(c->ssm, 0, a.sa.sa_family, &from, 1, e) < 1) {
+		close(fd);
+		return -EINVAL;
+	}
+	if (c->ssm)
+		memcpy(&src.gsr_source, &from.ss, sizeof(src.gsr_source));
+	rc = c->ssm ? setsockopt(fd, level, MCAST_JOIN_SOURCE_GROUP, &src, sizeof(src))
+		    : setsockopt(fd, level, MCAST_JOIN_GROUP, &req, sizeof(req));
+	if (rc < 0) {
+		err_os(e, errno, "joining the group %.60s", c->bind);
+		close(fd);
+		return -EIO;
+	}
+	return fd;
+}
+
+static void put_permit_key(const struct i2_cfg *c)
+{
+	if (c->key && *c->key)
+		printf("Permit key is '%s'\n", c->key);
 }
 
 int i2_server(const struct i2_cfg *c)
@@ -453,6 +353,8 @@ int i2_server(const struct i2_cfg *c)
 				.only = proto_find("iperf2"),
 				.allow = any,
 				.n_allow = 2,
+				.exclusive = c->single,
+				.limits = {.duration_ns = c->time ? c->time_ns : 0},
 				.listen_fd = -1,
 				.stop_fd = i3_stop_fd(),
 				.facts = "{}",
@@ -461,8 +363,13 @@ int i2_server(const struct i2_cfg *c)
 				.words = &words,
 				.arg = &sv};
 	struct weir_err e = {0};
-	int rc;
+	int rc, group = join(c, &e);
 
+	if (group < 0) {
+		fprintf(stderr, "iperf: %s\n", e.msg);
+		return 1;
+	}
+	put_permit_key(c);
 	/* As open as iperf is. */
 	if (net_prefix_parse("0.0.0.0/0", &any[0], &e) < 0 ||
 	    net_prefix_parse("::/0", &any[1], &e) < 0)
@@ -471,15 +378,59 @@ int i2_server(const struct i2_cfg *c)
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sv.next_id == MAP_FAILED)
 		return 1;
-	atomic_init(sv.next_id, c->v205 ? FIRST_FD + 1 : 1);
+	atomic_init(sv.next_id, c->v205 ? I2_FIRST_FD + 1 : 1);
 	rc = serve_run(&cfg, &e);
 	if (rc < 0)
 		fprintf(stderr, "iperf: %s\n", e.msg);
 	munmap(sv.next_id, sizeof(*sv.next_id));
+	if (group > 0)
+		close(group);
 	return rc < 0;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
+
+/* Everything that is printed goes there from now on. */
+static bool into_file(const struct i2_cfg *c)
+{
+	if (!c->output)
+		return true;
+	printf("Output from stdout and stderr will be redirected to file %s\n", c->output);
+	if (freopen(c->output, "w", stdout) && dup2(STDOUT_FILENO, STDERR_FILENO) >= 0)
+		return true;
+	fprintf(stderr, "iperf: %.200s: %s\n", c->output, strerror(errno));
+	return false;
+}
+
+static bool into_background(const struct i2_cfg *c)
+{
+	if (!c->daemon)
+		return true;
+	printf("Running Iperf Server as a daemon\n");
+	fflush(stdout);
+	if (daemon(1, c->output != NULL) == 0)
+		return true;
+	fprintf(stderr, "iperf: -D: %s\n", strerror(errno));
+	return false;
+}
+
+static void ask_for_realtime(const struct i2_cfg *c)
+{
+	struct sched_param p = {.sched_priority = 1};
+
+	if (c->realtime && sched_setscheduler(0, SCHED_RR, &p) < 0)
+		fprintf(stderr, "iperf: -z: %s\n", strerror(errno));
+}
+
+static int act(struct i2_cfg *c)
+{
+	if (!into_file(c) || !into_background(c))
+		return 1;
+	ask_for_realtime(c);
+	if (c->server)
+		return i2_server(c);
+	return c->connect_only ? i2_connect_only(c) : c->bb ? i2_bounce(c) : i2_client(c);
+}
 
 static int run(int argc, char **argv)
 {
@@ -497,7 +448,7 @@ static int run(int argc, char **argv)
 	} else if (c.version) {
 		printf("%s (weir %s)\n", c.v205 ? OLD : VERSION, weir_version);
 	} else {
-		rc = c.server ? i2_server(&c) : i2_client(&c);
+		rc = act(&c);
 	}
 	buf_fini(&b);
 	i2_cfg_fini(&c);

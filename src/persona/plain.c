@@ -116,3 +116,19 @@ struct sink *plain_quiet(void)
 		*s = (struct sink){quiet, quiet_sample, quiet_event, quiet, quiet_close};
 	return s;
 }
+
+int plain_bounce(const struct measure_bounce *b, struct weir_err *e)
+{
+	struct store *st = open_store();
+	struct sink *sink = st ? store_sink(st) : plain_quiet();
+	struct measure_ctx ctx = {.stop_fd = i3_stop_fd(), .sink = sink};
+	int rc;
+
+	if (!sink)
+		return err_os(e, ENOMEM, "bounce-back");
+	rc = measure_bounce_run(&ctx, b, e);
+	sink->close(sink, NULL);
+	store_close(st);
+	model_run_free(ctx.run);
+	return rc;
+}

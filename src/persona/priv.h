@@ -29,6 +29,8 @@ void plain_want_ns(struct plain *p, bool given, const char *name, int64_t ns);
 int plain_run(struct plain *p, struct sink *take_sink, bool keep, struct model_run **run);
 void plain_fini(struct plain *p);
 struct sink *plain_quiet(void); /* that prints nothing */
+/* Bounce-back, kept likewise. */
+int plain_bounce(const struct measure_bounce *b, struct weir_err *e);
 
 /* ---- iperf3: the command line (iperf3_opts.c) -------------------------------------- */
 

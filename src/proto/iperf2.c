@@ -21,6 +21,9 @@
 #define FIN_LEAD_NS  (20 * NSEC_PER_MSEC) /* the last datagrams may take another queue */
 #define END_WAIT_NS  (5 * NSEC_PER_SEC)
 #define WASTE        4096
+#define BACK_NS      (10 * NSEC_PER_SEC)
+#define UDP_ASK_NS   (100 * NSEC_PER_MSEC)
+#define UDP_ASK_LEN  (16 + IPERF2_UDP_HEADER)
 
 int iperf2_state_new(struct proto_session *s, size_t n, struct weir_err *e)
 {
@@ -65,6 +68,16 @@ void iperf2_tell_opened(struct proto_session *s)
 
 /* ---- client ----------------------------------------------------------------------------- */
 
+/* A datagram's first 16 bytes of 2.1, whose first 12 are 2.0.5's. */
+static void iperf2_number(uint8_t *p, int64_t number, int64_t real_ns)
+{
+	uint32_t words[4] = {htonl((uint32_t)number), htonl((uint32_t)(real_ns / NSEC_PER_SEC)),
+			     htonl((uint32_t)(real_ns % NSEC_PER_SEC / NSEC_PER_USEC)),
+			     htonl((uint32_t)((uint64_t)number >> 32))};
+
+	memcpy(p, words, sizeof(words));
+}
+
 static bool has_dir(const struct proto_session *s, enum net_dir dir)
 {
 	return flow_plan_count(s->plan, dir) > 0;
@@ -75,20 +88,24 @@ static struct iperf2_hello wishes(const struct proto_session *s, size_t streams)
 	const struct flow_plan *p = s->plan;
 	const struct flow_spec *f = &p->flows[0];
 	bool up = has_dir(s, NET_UP), down = has_dir(s, NET_DOWN);
-	struct iperf2_hello h = {
-		.newer = !(s->iperf2 && s->iperf2->old) && f->transport == NET_TCP,
-		.reverse = !up,
-		.full_duplex = up && down,
-		.threads = (uint32_t)streams,
-		.port = s->port,
-		.len = f->transport == NET_TCP ? f->len : 0,
-		.window = f->transport == NET_UDP ? (uint32_t)f->rate_bps : (uint32_t)f->window,
-		.time_ns = p->duration_ns,
-		.bytes = p->bytes,
-		.rate_bps = f->rate_bps,
-		.tos = f->tos,
-	};
+	const struct iperf2_hello *wish = s->iperf2 ? s->iperf2->wish : NULL;
+	struct iperf2_hello h = wish ? *wish : (struct iperf2_hello){0};
+	bool udp = f->transport == NET_UDP, back = s->iperf2 && s->iperf2->listen_fd;
 
+	h.newer = !(s->iperf2 && s->iperf2->old) && (!udp || wish || down);
+	h.reverse = !up;
+	h.full_duplex = up && down && !back;
+	h.threads = (uint32_t)streams;
+	h.port = h.port ? h.port : s->port;
+	h.len = udp ? 0 : f->len;
+	h.window = udp && !h.newer ? (uint32_t)f->rate_bps : (uint32_t)f->window;
+	h.time_ns = p->duration_ns;
+	h.bytes = p->bytes ? p->bytes : f->bytes;
+	h.rate_bps = f->rate_bps;
+	h.tos = f->tos;
+	h.no_end = udp && (h.full_duplex || (s->iperf2 && s->iperf2->no_end));
+	if (h.trip_times && !h.starts_at)
+		h.start_real_ns = clk_real_ns();
 	if (s->iperf2 && s->iperf2->key) {
 		h.key = (const uint8_t *)s->iperf2->key;
 		h.key_len = strlen(s->iperf2->key);
@@ -100,18 +117,21 @@ static int open_one(struct proto_session *s, size_t i, struct weir_err *e)
 {
 	struct net_sock_opts o = s->sock ? *s->sock : (struct net_sock_opts){0};
 	const struct flow_spec *spec = &s->plan->flows[i];
+	struct net_addr to = s->peer_addr;
 	int ret = proto_cport(s, i, &o, e);
 
 	if (ret < 0)
 		return ret;
+	if (s->iperf2 && s->iperf2->next_ports)
+		to.in4.sin_port = htons((uint16_t)(s->port + i)); /* IPv6's is in the same place */
 	if (spec->transport == NET_UDP)
-		return net_connect_udp(&s->peer_addr, &o, spec, e);
+		return net_connect_udp(&to, &o, spec, e);
 	if (i == 0 && s->ctl_fd >= 0) { /* how it was found out that somebody listens */
 		ret = s->ctl_fd;
 		s->ctl_fd = -1;
 		return ret;
 	}
-	return net_connect_tcp(&s->peer_addr, &o, spec, proto_idle_ns(s), e);
+	return net_connect_tcp(&to, &o, spec, proto_idle_ns(s), e);
 }
 
 static int say_hello(struct proto_session *s, int fd, const struct iperf2_hello *h,
@@ -131,8 +151,12 @@ static int open_flow(struct proto_session *s, size_t i, const struct iperf2_hell
 		     struct weir_err *e)
 {
 	struct iperf2_state *st = s->state;
+	int64_t began = clk_mono_ns();
+	bool first = i == 0 && s->ctl_fd >= 0;
 	int fd = open_one(s, i, e), ret = 0;
 
+	if (s->iperf2 && i < s->iperf2->cap && s->iperf2->connect_ns)
+		s->iperf2->connect_ns[i] = first ? s->connect_ns : clk_mono_ns() - began;
 	if (fd < 0)
 		return err_wrap(e, "data connection %zu", i + 1) < 0 ? fd : fd;
 	s->fds[i] = fd;
@@ -146,23 +170,82 @@ static void udp_wishes(struct proto_session *s, const struct iperf2_hello *h)
 {
 	struct iperf2_state *st = s->state;
 
-	iperf2_tcp_put(h, st->head);
+	if (h->newer)
+		iperf2_udp_put(h, st->head);
+	else
+		iperf2_tcp_put(h, st->head);
 	for (size_t i = 0; i < s->plan->n; i++) {
 		struct flow_spec *f = &s->plan->flows[i];
 
 		if (!f->len)
 			f->len = s->peer_addr.sa.sa_family == AF_INET6 ? UDP_LEN_V6 : UDP_LEN;
 		f->udp_form = NET_UDP_IPERF2;
-		f->udp_from_zero = true;
-		f->counters_64bit = false;
+		f->udp_from_zero = !h->newer;
+		f->counters_64bit = h->newer;
 		f->udp_head = st->head;
-		f->udp_head_len = IPERF2_HEADER_OLD;
+		f->udp_head_len = h->newer ? IPERF2_UDP_HEADER : IPERF2_HEADER_OLD;
 	}
 }
 
-/* Both directions share a connection. */
+/* The server connects to where we said that we listen; nobody else may. */
+static int await_back(struct proto_session *s, size_t i, struct weir_err *e)
+{
+	struct iperf2_state *st = s->state;
+	int64_t deadline = clk_mono_ns() + BACK_NS;
+	int fd = -1, ret = 0;
+
+	while (fd < 0) {
+		struct net_addr a = {.len = sizeof(a.ss)};
+
+		ret = net_wait_readable(s->iperf2->listen_fd, deadline, s->stop_fd);
+		if (ret < 0)
+			return err_set(e, WEIR_PEER, ret == -ETIMEDOUT ? ETIMEDOUT : ECANCELED,
+				       "the server did not connect back to port %u: it does not "
+				       "do so, or cannot reach us; -R needs no way back",
+				       s->iperf2->wish ? s->iperf2->wish->port : 0);
+		fd = accept4(s->iperf2->listen_fd, &a.sa, &a.len, SOCK_CLOEXEC);
+		net_addr_unmap(&a);
+		if (fd >= 0 && !net_addr_same_host(&a, &s->peer_addr)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	s->fds[i] = fd;
+	st->fd[i] = dup(fd);
+	return net_tcp_apply(fd, &s->plan->flows[i], e);
+}
+
+/* A server that is to send by UDP hears of it until it does. */
+static int ask_for_udp(struct proto_session *s, struct weir_err *e)
+{
+	const struct flow_spec *f = &s->plan->flows[0];
+	size_t n = f->len > UDP_ASK_LEN ? f->len : UDP_ASK_LEN;
+	uint8_t *p = calloc(1, n);
+	int64_t deadline = clk_mono_ns() + proto_idle_ns(s);
+	int ret = p ? -ETIMEDOUT : -ENOMEM;
+
+	while (ret == -ETIMEDOUT && clk_mono_ns() < deadline) {
+		for (size_t i = 0; i < s->n_fds; i++) {
+			iperf2_number(p, 1, clk_real_ns());
+			memcpy(p + 16, f->udp_head, f->udp_head_len);
+			send(s->fds[i], p, n, MSG_NOSIGNAL);
+		}
+		ret = net_wait_readable(s->fds[0], clk_mono_ns() + UDP_ASK_NS, s->stop_fd);
+	}
+	free(p);
+	return ret < 0 ? proto_read_err(s, ret, "asking for data", e) : 0;
+}
+
+/* Both directions share a connection, or the server opens its own. */
 static int open_down(struct proto_session *s, size_t streams, struct weir_err *e)
 {
+	bool back = s->iperf2 && s->iperf2->listen_fd;
+	int ret = 0;
+
+	for (size_t i = streams; back && ret == 0 && i < s->plan->n; i++)
+		ret = await_back(s, i, e);
+	if (back)
+		return ret;
 	for (size_t i = streams; i < s->plan->n; i++) {
 		s->fds[i] = dup(s->fds[i - streams]);
 		if (s->fds[i] < 0)
@@ -175,11 +258,8 @@ static int check_wishes(const struct proto_session *s, struct weir_err *e)
 {
 	bool udp = proto_has_udp(s->plan), old = s->iperf2 && s->iperf2->old;
 
-	if (udp && has_dir(s, NET_DOWN))
-		return err_set(e, WEIR_USAGE, EOPNOTSUPP,
-			       "iperf 2 sends UDP towards a client only on one unproven datagram, "
-			       "which weir does not ask for");
-	if (has_dir(s, NET_DOWN) && old)
+	if (has_dir(s, NET_DOWN) && (old || (s->iperf2 && s->iperf2->plain)) &&
+	    !(s->iperf2 && s->iperf2->listen_fd && !udp))
 		return err_set(e, WEIR_USAGE, EOPNOTSUPP,
 			       "iperf 2.0.5 has no reverse direction on a client's connection");
 	if (s->plan->omit_ns > 0)
@@ -190,6 +270,7 @@ static int check_wishes(const struct proto_session *s, struct weir_err *e)
 static int iperf2_connect(struct proto_session *s, struct weir_err *e)
 {
 	size_t up = flow_plan_count(s->plan, NET_UP), streams = up ? up : s->plan->n;
+	bool udp = proto_has_udp(s->plan);
 	struct iperf2_hello h;
 	int ret = check_wishes(s, e);
 
@@ -201,14 +282,18 @@ static int iperf2_connect(struct proto_session *s, struct weir_err *e)
 	if (ret < 0)
 		return ret;
 	h = wishes(s, streams);
-	if (proto_has_udp(s->plan))
+	if (udp)
 		udp_wishes(s, &h);
+	if (s->iperf2 && s->iperf2->back_only)
+		streams = 0;
 	for (size_t i = 0; ret == 0 && i < streams; i++)
 		ret = open_flow(s, i, &h, e);
 	if (ret == 0)
 		ret = open_down(s, streams, e);
 	if (ret == 0)
 		iperf2_tell_opened(s);
+	if (ret == 0 && udp && !up)
+		ret = ask_for_udp(s, e);
 	return ret;
 }
 
@@ -233,25 +318,34 @@ static void end_tcp(struct proto_session *s)
 	struct iperf2_state *st = s->state;
 	int64_t deadline = clk_mono_ns() + END_WAIT_NS;
 
-	for (size_t i = 0; !has_dir(s, NET_DOWN) && i < st->n; i++)
+	for (size_t i = 0; (!has_dir(s, NET_DOWN) || (s->iperf2 && s->iperf2->listen_fd)) &&
+			   i < flow_plan_count(s->plan, NET_UP);
+	     i++)
 		if (st->fd[i] >= 0)
 			await_end(s, st->fd[i], deadline);
 }
 
 /* ---- UDP: the end and its answer ---------------------------------------------------- */
 
+/* 2.1's end is itself a datagram, and has a number of its own. */
 static void put_end(const struct flow_spec *f, uint8_t *p, int64_t sent)
 {
-	const uint32_t zero = 0;
-	int64_t now = clk_real_ns();
-	uint32_t words[3];
+	uint32_t at = f->counters_64bit ? 16 : 12;
+	uint8_t head[16];
 
-	words[0] = htonl(zero - (uint32_t)sent);
-	words[1] = htonl((uint32_t)(now / NSEC_PER_SEC));
-	words[2] = htonl((uint32_t)(now % NSEC_PER_SEC / NSEC_PER_USEC));
-	memcpy(p, words, sizeof(words));
-	if (f->len >= 12 + IPERF2_HEADER_OLD)
-		memcpy(p + 12, f->udp_head, IPERF2_HEADER_OLD);
+	iperf2_number(head, -(sent + f->counters_64bit), clk_real_ns());
+	memcpy(p, head, at);
+	if (f->len >= at + f->udp_head_len)
+		memcpy(p + at, f->udp_head, f->udp_head_len);
+}
+
+/* Which is in what it counted. */
+static void without_end(const struct flow_spec *f, int64_t sent, struct iperf2_report *r)
+{
+	if (!f->counters_64bit || r->datagrams != (uint64_t)sent + 1)
+		return;
+	r->datagrams--;
+	r->bytes -= r->bytes > f->len ? f->len : 0;
 }
 
 /* 1: reported; -ETIMEDOUT: not by then; -errno. */
@@ -314,6 +408,24 @@ static void take_report(const struct iperf2_report *r, struct proto_flow_result 
 	};
 }
 
+/* The end alone, once a flow; no answer is asked for. */
+static int say_ends(struct proto_session *s, const struct proto_result *mine)
+{
+	const struct iperf2_state *st = s->state;
+
+	for (size_t i = 0; i < flow_plan_count(s->plan, NET_UP) && i < mine->n; i++) {
+		const struct flow_spec *f = &s->plan->flows[i];
+		uint8_t *p = calloc(1, f->len);
+
+		if (!p)
+			return -ENOMEM;
+		put_end(f, p, mine->flows[i].packets);
+		send(st->fd[i], p, f->len, MSG_NOSIGNAL);
+		free(p);
+	}
+	return 0;
+}
+
 static int end_udp(struct proto_session *s, const struct proto_result *mine,
 		   struct proto_result *theirs, struct weir_err *e)
 {
@@ -326,8 +438,12 @@ static int end_udp(struct proto_session *s, const struct proto_result *mine,
 	clk_sleep_until(clk_mono_ns() + FIN_LEAD_NS);
 	for (size_t i = 0; ret > 0 && i < mine->n; i++) {
 		ret = end_flow(s, i, mine->flows[i].packets, &r);
-		if (ret > 0)
-			take_report(&r, &theirs->flows[i]);
+		if (ret <= 0)
+			break;
+		without_end(&s->plan->flows[i], mine->flows[i].packets, &r);
+		take_report(&r, &theirs->flows[i]);
+		if (s->iperf2 && s->iperf2->told && i < s->iperf2->cap)
+			s->iperf2->told[i] = r;
 	}
 	if (ret > 0) {
 		theirs->n = mine->n;
@@ -349,6 +465,11 @@ static int iperf2_exchange(struct proto_session *s, const struct proto_result *m
 	*theirs = (struct proto_result){.cpu_total = -1, .cpu_user = -1, .cpu_system = -1};
 	if (s->role == PROTO_SERVER)
 		iperf2_server_end(s, mine);
+	else if (proto_has_udp(s->plan) && !has_dir(s, NET_UP))
+		return 0;
+	else if (proto_has_udp(s->plan) &&
+		 (has_dir(s, NET_DOWN) || (s->iperf2 && s->iperf2->no_end)))
+		return say_ends(s, mine);
 	else if (proto_has_udp(s->plan))
 		return end_udp(s, mine, theirs, e);
 	else

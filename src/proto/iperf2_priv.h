@@ -9,8 +9,9 @@ struct iperf2_state {
 	int *fd; /* the data sockets once more: the engine closes its own */
 	size_t n;
 	bool newer;
-	uint32_t len; /* UDP: of the datagram that is answered */
-	uint8_t head[IPERF2_FIRST_MAX];
+	uint32_t len;                   /* UDP: of the datagram that is answered */
+	struct net_bursts bursts;       /* what a client that wants times is sent */
+	uint8_t head[IPERF2_FIRST_MAX]; /* of a connection, or what is in each datagram */
 };
 
 int iperf2_state_new(struct proto_session *s, size_t n, struct weir_err *e);

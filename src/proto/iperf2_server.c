@@ -14,6 +14,7 @@
 
 #include "proto/iperf2_priv.h"
 
+#define BURST_LEN       (128 << 10)
 #define FIRST_NS        (4 * NSEC_PER_SEC) /* for a header that has begun */
 #define TIME_DEFAULT_NS (10 * NSEC_PER_SEC)
 #define FIN_SILENCE_NS  (500 * NSEC_PER_MSEC)
@@ -129,12 +130,16 @@ static int accept_tcp(struct proto_session *s, const struct proto_limits *lim, s
 		snprintf(s->lowered, sizeof(s->lowered),
 			 "a connection back (-%s) is not made: a server calls nobody",
 			 h.now ? "d" : "r");
-	ret = plan_of(s,
-		      &(struct flow_spec){.transport = NET_TCP,
-					  .note_last = true,
-					  .digits = h.reverse || h.full_duplex,
-					  .tos = lim->no_high_dscp && h.tos >= 0xc0 ? 0 : h.tos},
-		      !h.reverse, h.reverse || h.full_duplex, e);
+	ret = plan_of(
+		s,
+		&(struct flow_spec){
+			.transport = NET_TCP,
+			.note_last = true,
+			.timed = h.trip_times ? NET_TIMED_BURSTS : NET_TIMED_NOTHING,
+			.timed_skip = h.key_len ? IPERF2_HEADER + 22 + (uint32_t)h.key_len : 0,
+			.digits = h.reverse || h.full_duplex,
+			.tos = lim->no_high_dscp && h.tos >= 0xc0 ? 0 : h.tos},
+		!h.reverse, h.reverse || h.full_duplex, e);
 	if (ret < 0)
 		return ret;
 	if (h.reverse || h.full_duplex)
@@ -168,6 +173,7 @@ static int accept_udp(struct proto_session *s, const struct proto_limits *lim, s
 					  .len = first->n,
 					  .rate_bps = h.rate_bps,
 					  .counters_64bit = h.wide,
+					  .timed = h.trip_times ? NET_TIMED_WAY : NET_TIMED_NOTHING,
 					  .udp_form = NET_UDP_IPERF2,
 					  .udp_from_zero = h.from_zero},
 		      true, false, e);
@@ -180,6 +186,32 @@ int iperf2_server_accept(struct proto_session *s, const struct proto_limits *lim
 			 struct weir_err *e)
 {
 	return is_udp(s->ctl_fd) ? accept_udp(s, lim, e) : accept_tcp(s, lim, e);
+}
+
+/* A client that asked for trip times finds the same header in what we send, and bursts that tell
+ * theirs. */
+static int send_times(struct proto_session *s, struct weir_err *e)
+{
+	struct iperf2_hello h = {.newer = true,
+				 .trip_times = true,
+				 .threads = 1,
+				 .port = s->port,
+				 .time_ns = s->plan->duration_ns,
+				 .start_real_ns = clk_real_ns()};
+	struct flow_spec *f = &s->plan->flows[s->plan->n - 1];
+	struct iperf2_state *st = s->state;
+	size_t n;
+	int ret;
+
+	if (f->dir != NET_DOWN || f->timed != NET_TIMED_BURSTS)
+		return 0;
+	n = iperf2_tcp_put(&h, st->head);
+	ret = net_write_full(st->fd[0], st->head, n, clk_mono_ns() + FIRST_NS, s->stop_fd);
+	st->bursts = (struct net_bursts){.stamp = true, .head = st->head};
+	f->bursts = &st->bursts;
+	f->len = f->len ? f->len : BURST_LEN;
+	f->timed = NET_TIMED_NOTHING;
+	return ret < 0 ? proto_read_err(s, ret, "saying when it was sent", e) : 0;
 }
 
 int iperf2_server_streams(struct proto_session *s, struct weir_err *e)
@@ -202,6 +234,8 @@ int iperf2_server_streams(struct proto_session *s, struct weir_err *e)
 	if (st->fd[0] < 0 || (s->plan->n > 1 && s->fds[1] < 0))
 		return err_os(e, errno, "data connection");
 	ret = proto_apply(s->fds[0], &s->plan->flows[0], e);
+	if (ret == 0)
+		ret = send_times(s, e);
 	if (ret == 0)
 		iperf2_tell_opened(s);
 	return ret;
@@ -238,6 +272,22 @@ static size_t end_again(const struct proto_session *s, int fd, int64_t deadline_
 }
 
 /* One answer an end, none longer than it; the first, none longer than the flow's first datagram. */
+/* What its owner timed. */
+static void add_ways(const struct proto_session *s, struct iperf2_report *r)
+{
+	const struct iperf2_report *t = s->iperf2 && s->iperf2->cap ? s->iperf2->told : NULL;
+
+	if (!t || !t->timed)
+		return;
+	r->timed = true;
+	r->n = t->n;
+	r->min = t->min;
+	r->max = t->max;
+	r->mean = t->mean;
+	r->stdev = t->stdev;
+	r->pps = r->seconds > 0 ? t->n / r->seconds : 0;
+}
+
 static void answer_ends(struct proto_session *s, const struct proto_result *mine)
 {
 	const struct iperf2_state *st = s->state;
@@ -251,6 +301,7 @@ static void answer_ends(struct proto_session *s, const struct proto_result *mine
 				  .jitter = f->jitter};
 	size_t most = st->len;
 
+	add_ways(s, &r);
 	for (int k = 0; k < FIN_ANSWERS && most; k++) {
 		size_t len = iperf2_report_put(&r, st->newer, r.datagrams, most, out);
 

@@ -5,6 +5,7 @@
  * header is one only when all of it is as a header is.
  */
 #include <endian.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,17 +22,29 @@
 #define F_LENGTH      (1U << 16)
 #define F_LENGTH_MASK 0x1feU
 #define F_NOW         1U
+#define U_ISOCH       0x0001U
+#define U_NO_END      0x0008U
+#define U_TRIP        0x0010U
 #define U_PPS         0x0080U
+#define U_FQ          0x0200U
+#define U_STARTS_AT   0x1000U
+#define U_PERIODIC    0x2000U
+#define U_QUICK_ACK   0x8000U
+#define F_UDP         (1U << 29)
 #define U_REVERSE     0x0400U
 #define U_DUPLEX      0x0800U
 
-#define THREADS_MAX  65535
-#define TIME_UNIT_NS (10 * NSEC_PER_MSEC)
-#define VERSION_U    0x00020001U /* 2.1.8, as whose form this is */
-#define VERSION_L    0x00080003U
-#define KEY_MIN      4
-#define KEY_MAX      128
-#define ACK_TYPE     2
+#define THREADS_MAX         65535
+#define TIME_UNIT_NS        (10 * NSEC_PER_MSEC)
+#define VERSION_U           0x00020001U /* 2.1.8, as whose form this is */
+#define VERSION_L           0x00080003U
+#define KEY_MIN             4
+#define KEY_MAX             128
+#define ACK_TYPE            2
+#define UDP_PLAIN           76U /* as its length is told, from a datagram's begin; */
+#define UDP_WITH_START      108U
+#define UDP_START_AT        (108 - 16)
+#define IPERF2_HEADER_START 80
 
 static uint32_t get32(const uint8_t *p)
 {
@@ -80,6 +93,11 @@ static void read_second(const uint8_t *p, struct iperf2_hello *h)
 	h->newer = true;
 	h->reverse = upper & U_REVERSE;
 	h->full_duplex = upper & U_DUPLEX;
+	h->trip_times = upper & U_TRIP;
+	h->isochronous = upper & U_ISOCH;
+	h->no_end = upper & U_NO_END;
+	h->quick_ack = upper & U_QUICK_ACK;
+	h->periodic = upper & U_PERIODIC;
 	h->version_u = get32(p + 12);
 	h->version_l = get32(p + 16);
 	h->tos = (uint8_t)get16(p + 22);
@@ -181,39 +199,107 @@ bool iperf2_udp_read(const uint8_t *p, size_t n, struct iperf2_hello *h)
 	return true;
 }
 
+static void put_first(uint8_t *p, const struct iperf2_hello *h)
+{
+	put32(p + 4, h->threads);
+	put32(p + 8, h->port);
+	put32(p + 12, h->len);
+	put32(p + 16, h->window);
+	put32(p + 20, h->time_ns ? (uint32_t) - (h->time_ns / TIME_UNIT_NS)
+				 : (uint32_t)(h->bytes & INT32_MAX));
+}
+
+static uint32_t upper_of(const struct iperf2_hello *h)
+{
+	return (h->reverse ? U_REVERSE : 0U) | (h->full_duplex ? U_DUPLEX : 0U) |
+	       (h->trip_times ? U_TRIP : 0U) | (h->isochronous ? U_ISOCH : 0U) |
+	       (h->no_end ? U_NO_END : 0U) | (h->quick_ack ? U_QUICK_ACK : 0U) |
+	       (h->periodic ? U_PERIODIC : 0U) | (h->starts_at ? U_STARTS_AT : 0U) |
+	       (h->fq_rate_bps ? U_FQ : 0U);
+}
+
+static void put_second(uint8_t *p, const struct iperf2_hello *h)
+{
+	put32(p + 8, upper_of(h) << 16);
+	put32(p + 12, VERSION_U);
+	put32(p + 16, VERSION_L);
+	put32(p + 20, h->tos);
+	put32(p + 24, (uint32_t)h->rate_bps);
+	put32(p + 28, (uint32_t)(h->rate_bps >> 32) << 8);
+}
+
+/* Its time, and the pacing that the kernel does, in bytes. */
+static void put_start(uint8_t *p, const struct iperf2_hello *h)
+{
+	put32(p + 4, (uint32_t)(h->start_real_ns / NSEC_PER_SEC));
+	put32(p + 8, (uint32_t)(h->start_real_ns % NSEC_PER_SEC / NSEC_PER_USEC));
+	put32(p + 12, (uint32_t)(h->fq_rate_bps / 8));
+	put32(p + 16, (uint32_t)(h->fq_rate_bps / 8 >> 32));
+}
+
+static void put_micro(uint8_t *p, double v)
+{
+	put32(p, (uint32_t)v);
+	put32(p + 4, (uint32_t)((v - (uint32_t)v) * 1e6));
+}
+
+static bool has_start(const struct iperf2_hello *h)
+{
+	return h->trip_times || h->isochronous || h->starts_at || h->fq_rate_bps || h->periodic;
+}
+
+static uint32_t put_newer(uint8_t *p, const struct iperf2_hello *h, size_t *len)
+{
+	uint32_t flags = F_EXTEND | (h->reverse || h->full_duplex ? F_VERSION2 : 0U);
+
+	put_second(p + IPERF2_HEADER_OLD, h);
+	if (has_start(h)) {
+		put_start(p + IPERF2_HEADER, h);
+		*len = IPERF2_HEADER_START;
+	}
+	if (h->periodic) {
+		put_micro(p + IPERF2_HEADER_START, h->bursts_hz);
+		put32(p + IPERF2_HEADER_START + 8, (uint32_t)h->burst_bytes);
+		*len = IPERF2_HEADER_START + 12;
+	}
+	if (h->key_len) {
+		flags |= F_KEY;
+		p[*len + 1] = (uint8_t)h->key_len;
+		*len += 2;
+	}
+	flags |= F_LENGTH | (uint32_t)*len << 1;
+	if (h->key_len)
+		memcpy(p + *len, h->key, h->key_len);
+	*len += h->key_len;
+	return flags;
+}
+
 size_t iperf2_tcp_put(const struct iperf2_hello *h, uint8_t dst[IPERF2_FIRST_MAX])
 {
-	uint32_t flags = h->dual ? F_VERSION1 | (h->now ? F_NOW : 0U) : 0U, upper = 0;
+	uint32_t flags = h->dual ? F_VERSION1 | (h->now ? F_NOW : 0U) : 0U;
 	size_t len = h->newer ? IPERF2_HEADER : IPERF2_HEADER_OLD;
 
 	memset(dst, 0, IPERF2_FIRST_MAX);
-	put32(dst + 4, h->threads);
-	put32(dst + 8, h->port);
-	put32(dst + 12, h->len);
-	put32(dst + 16, h->window);
-	put32(dst + 20, h->time_ns ? (uint32_t) - (h->time_ns / TIME_UNIT_NS)
-				   : (uint32_t)(h->bytes & INT32_MAX));
-	if (h->newer) {
-		upper |= (h->reverse ? U_REVERSE : 0U) | (h->full_duplex ? U_DUPLEX : 0U);
-		flags |= F_EXTEND | (upper ? F_VERSION2 : 0U);
-		put32(dst + 32, upper << 16);
-		put32(dst + 36, VERSION_U);
-		put32(dst + 40, VERSION_L);
-		put32(dst + 44, h->tos);
-		put32(dst + 48, (uint32_t)h->rate_bps);
-		put32(dst + 52, (uint32_t)(h->rate_bps >> 32) << 8);
-		if (h->key_len) {
-			flags |= F_KEY;
-			dst[61] = (uint8_t)h->key_len;
-			len += 2;
-		}
-		flags |= F_LENGTH | (uint32_t)len << 1;
-		if (h->key_len)
-			memcpy(dst + len, h->key, h->key_len);
-		len += h->key_len;
-	}
+	put_first(dst, h);
+	if (h->newer)
+		flags |= put_newer(dst, h, &len);
 	put32(dst, flags);
 	return len;
+}
+
+size_t iperf2_udp_put(const struct iperf2_hello *h, uint8_t dst[IPERF2_UDP_HEADER])
+{
+	uint32_t len = has_start(h) ? UDP_WITH_START : UDP_PLAIN;
+
+	memset(dst, 0, IPERF2_UDP_HEADER);
+	put_first(dst, h);
+	put_second(dst + IPERF2_HEADER_OLD, h);
+	if (has_start(h))
+		put_start(dst + UDP_START_AT, h);
+	put32(dst, F_EXTEND | F_WIDE | F_LENGTH | len << 1 |
+			   (h->reverse || h->full_duplex ? F_VERSION2 : 0U) |
+			   (upper_of(h) ? F_UDP : 0U));
+	return IPERF2_UDP_HEADER;
 }
 
 /* ---- what a server says --------------------------------------------------------------- */
@@ -224,6 +310,22 @@ static void put_seconds(uint8_t *p, double s)
 
 	put32(p, (uint32_t)(us / 1000000));
 	put32(p + 4, (uint32_t)(us % 1000000));
+}
+
+/* Min, max, sum, mean; the sum of squares in us, twice; counts. */
+static void put_ways(uint8_t *p, const struct iperf2_report *r)
+{
+	double m2 = r->stdev * r->stdev * (r->n > 1 ? r->n - 1 : 0) * 1e12;
+
+	put_seconds(p, r->min);
+	put_seconds(p + 8, r->max);
+	put_seconds(p + 16, r->mean * r->n);
+	put_seconds(p + 24, r->mean);
+	put_seconds(p + 32, m2);
+	put_seconds(p + 40, m2);
+	put32(p + 48, (uint32_t)r->n);
+	put32(p + 52, (uint32_t)r->pps);
+	put32(p + 56, 1);
 }
 
 static double get_seconds(const uint8_t *p)
@@ -248,12 +350,28 @@ size_t iperf2_report_put(const struct iperf2_report *r, bool newer, uint64_t num
 	put32(p + 24, (uint32_t)r->reordered);
 	put32(p + 28, (uint32_t)r->datagrams);
 	put_seconds(p + 32, r->jitter);
+	if (newer && r->timed) {
+		put32(p, F_VERSION1 | F_WIDE | F_EXTEND);
+		put_ways(p + 40, r);
+	}
 	if (newer) {
 		put32(p + 100, (uint32_t)(r->lost >> 32));
 		put32(p + 104, (uint32_t)(r->reordered >> 32));
 		put32(p + 108, (uint32_t)(r->datagrams >> 32));
 	}
 	return len < most ? len : most;
+}
+
+/* Of a peer: what is no time is none. */
+static void get_ways(const uint8_t *p, struct iperf2_report *r)
+{
+	r->min = get_seconds(p);
+	r->max = get_seconds(p + 8);
+	r->mean = get_seconds(p + 24);
+	r->n = get32(p + 48);
+	r->pps = get32(p + 52);
+	r->stdev = r->n > 1 ? sqrt(get_seconds(p + 32) * 1e-12 / (r->n - 1)) : 0;
+	r->timed = r->n > 0;
 }
 
 bool iperf2_report_get(const uint8_t *p, size_t n, struct iperf2_report *r)
@@ -271,6 +389,8 @@ bool iperf2_report_get(const uint8_t *p, size_t n, struct iperf2_report *r)
 	r->reordered = get32(p + 24);
 	r->datagrams = get32(p + 28);
 	r->jitter = get_seconds(p + 32);
+	if (get32(p) & F_EXTEND && n >= 100)
+		get_ways(p + 40, r);
 	if (get32(p) & F_WIDE && n >= 112) {
 		r->lost |= (uint64_t)get32(p + 100) << 32;
 		r->reordered |= (uint64_t)get32(p + 104) << 32;

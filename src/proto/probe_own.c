@@ -53,7 +53,7 @@ int proto_dial_own(struct proto_session *s, const struct proto *p, struct weir_e
 	int ret;
 
 	s->proto = p;
-	if (by_datagrams(s, p)) {
+	if (by_datagrams(s, p) || (p->in_band && s->iperf2 && s->iperf2->back_only)) {
 		ret = proto_addrs(s, addrs, e);
 		s->peer_addr = ret > 0 ? addrs[0] : s->peer_addr;
 	} else {
@@ -176,7 +176,7 @@ static int ask(struct proto_session *s, const struct proto *p, struct weir_err *
 	int ret;
 
 	proto_session_fini(s);
-	if (by_datagrams(s, p)) {
+	if (by_datagrams(s, p) || (p->in_band && s->iperf2 && s->iperf2->back_only)) {
 		ret = ask_udp(s, &who);
 		return ret < 0 ? ret : dial_udp(s, p, &who, e);
 	}

@@ -183,6 +183,17 @@ struct proto_session {
 struct proto_iperf2 {
 	bool old;   /* client: as 2.0.5 says it, not 2.1 */
 	bool plain; /* client: nothing but data (-C) */
+	/* Client: what else it says (trip_times … burst_bytes below); its own clock is set when it
+	 * is said. UDP is then numbered as 2.1 does. */
+	const struct iperf2_hello *wish; /* or NULL */
+	bool no_end;     /* client, UDP: one end, no report; so to a multicast group */
+	bool next_ports; /* client: flow i goes to the i-th port from there */
+	bool back_only;  /* client: nothing is opened, the server connects (-r, its second half) */
+	int listen_fd;   /* client: where flows down come in: -d, -r; 0 = none */
+	int64_t *connect_ns;        /* client, set: how long each took; or NULL */
+	struct iperf2_report *told; /* UDP; client: set, each flow's; server: what of the first
+	                              * flow it timed, which is told then; or NULL */
+	size_t cap;                 /* of these two */
 	const char
 		*key; /* access token that clients must send, or NULL (security: sent in clear) */
 	void (*opened)(void *arg,
@@ -294,6 +305,10 @@ struct iperf2_hello {
 	int64_t time_ns; /* 0 = by bytes */
 	uint64_t bytes, rate_bps;
 	uint8_t tos;
+	bool trip_times, isochronous, no_end, quick_ack, periodic, starts_at;
+	int64_t start_real_ns; /* trip_times: when it was sent; starts_at: the first data */
+	uint64_t fq_rate_bps;
+	double bursts_hz, burst_bytes; /* periodic */
 	const uint8_t *key;
 	size_t key_len;
 	uint32_t version_u, version_l; /* 0 = not told */
@@ -303,10 +318,16 @@ size_t iperf2_tcp_read(const uint8_t *p, size_t n, struct iperf2_hello *h);
 /* False: no datagram that begins a flow. */
 bool iperf2_udp_read(const uint8_t *p, size_t n, struct iperf2_hello *h);
 size_t iperf2_tcp_put(const struct iperf2_hello *h, uint8_t dst[IPERF2_FIRST_MAX]);
+/* What stands behind the numbers and the time of each datagram: 2.1's. */
+#define IPERF2_UDP_HEADER 144
+size_t iperf2_udp_put(const struct iperf2_hello *h, uint8_t dst[IPERF2_UDP_HEADER]);
 #define IPERF2_REPORT_MAX 128
 struct iperf2_report {
 	uint64_t bytes, lost, reordered, datagrams;
-	double seconds, jitter; /* s */
+	double seconds, jitter;          /* s */
+	bool timed;                      /* the rest is known */
+	double n, min, max, mean, stdev; /* of the ways, s */
+	double pps;
 };
 /* Not more than `most` bytes, as long as the end that is answered. */
 size_t iperf2_report_put(const struct iperf2_report *r, bool newer, uint64_t number, size_t most,

@@ -89,13 +89,32 @@ static bool is_own_port(const struct serve_front *f, uint16_t port)
 	return false;
 }
 
+/* What comes to a group comes to all sockets that are bound to it: the flow's own, and this one. */
+static bool is_another_copy(const struct serve_front *f, const struct net_dgram *d)
+{
+	bool group = d->to.sa.sa_family == AF_INET6
+			     ? IN6_IS_ADDR_MULTICAST(&d->to.in6.sin6_addr)
+			     : IN_MULTICAST(ntohl(d->to.in4.sin_addr.s_addr));
+	struct net_addr from = d->from;
+
+	net_addr_unmap(&from);
+	for (size_t i = 0; group && i < f->tests.cap; i++) {
+		const struct serve_test *t = &f->tests.v[i];
+
+		if (t->pid && t->datagrams && net_addr_same_host(&t->peer, &from) &&
+		    net_addr_port(&t->peer) == net_addr_port(&from))
+			return true;
+	}
+	return false;
+}
+
 static bool is_beginning(struct serve_front *f, const struct proto *proto, const struct item *x)
 {
 	uint16_t port = net_addr_port(&x->d.from);
 	struct iperf2_hello h;
 
 	if (!x->d.to.len || port < PORT_MIN || is_own_port(f, port) ||
-	    !iperf2_udp_read(x->p, x->n, &h))
+	    !iperf2_udp_read(x->p, x->n, &h) || is_another_copy(f, &x->d))
 		return false;
 	if (!h.reverse && !h.full_duplex && !h.dual)
 		return true;

@@ -66,7 +66,7 @@ servers()
 # shape FILE: numbers and units away, the words in their order.
 shape()
 {
-	sed -E 's/[0-9]+([.][0-9]+)*/N/g; s/[KMG](Byte|bit)/\1/g; s/ +/ /g; s/default/N/; s/N out-of-order.*//' "$1" | sort -u
+	sed -E 's/[0-9]+([.][0-9]+)*/N/g; s/[KMG](Byte|bit)/\1/g; s/ +/ /g; s/default/N/; s/N out-of-order.*//; s/(N:N,)+N:N/N:N/; s/[(]f[)]//' "$1" | sort -u
 }
 
 # alike NAME ARG…: iperf's client and weir's print the same lines, at a weir that is iperf's server.
@@ -87,12 +87,15 @@ personas()
 	alike reverse -t 0.2 -R
 	alike udp -u -t 0.2 -b 5m
 	alike key -n 1M -f M
+	alike enhanced -t 0.2 -e
+	alike trips -t 0.2 --trip-times -e --full-duplex
+	alike frames -u -t 0.2 --isochronous=20:2m
 	spawn iperf iperf -s -p 5004
 	until_true 5 listening 5004
 	"$WEIR" iperf -c 127.0.0.1 -p 5004 -n 1M -P 2 -y C >csv
 	is 'lines: two flows and their sum' "$(cut -d, -f6 csv | tr '\n' ' ')$(tail -1 csv | cut -d, -f8)" '1 2 -1 2097152'
 	status=0
-	"$WEIR" iperf -c 127.0.0.1 --bounceback >out 2>err || status=$?
+	"$WEIR" iperf -c 127.0.0.1 -U >out 2>err || status=$?
 	is 'exit status' "$status" 1
 	has err 'not here'
 	mkdir links

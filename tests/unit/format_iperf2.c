@@ -92,6 +92,104 @@ static const struct {
 	 "[  1] 0.0000-1.0000 sec  1.00 MBytes  1.00 MBytes/sec\n"},
 };
 
+/* Of -e and the modes that have rows of their own, as 2.1.8 printed them (the last figures of NetPwr
+ * are of what was rounded). */
+static const struct format_iperf2_flow fd1 = {.label = "FD1"}, sum2 = {.label = "SUM-2"};
+static const struct {
+	const struct format_iperf2_flow *f;
+	struct format_iperf2_row r;
+	const char *line;
+} wide_rows[] = {
+	{&one,
+	 {.form = IPERF2_WRITES,
+	  .t1 = 0.2,
+	  .bytes = 1445 * 131072.0,
+	  .calls = 1445,
+	  .cwnd = 895 * 1024,
+	  .rtt_us = 119,
+	  .rttvar_us = 18},
+	 "[  1] 0.0000-0.2000 sec   181 MBytes  7.58 Gbits/sec  1445/0          0      "
+	 "895K/119(18) "
+	 "us  7957943\n"},
+	{NULL,
+	 {.form = IPERF2_WRITES, .t1 = 0.2, .bytes = 2143 * 131072.0, .calls = 2143},
+	 "[SUM] 0.0000-0.2000 sec   268 MBytes  11.2 Gbits/sec  2143/0         0\n"},
+	{&one,
+	 {.form = IPERF2_READS,
+	  .t1 = 1,
+	  .bytes = 1002 * MIB,
+	  .calls = 8084,
+	  .dist = {19, 2, 4, 70, 13, 3, 0, 7973}},
+	 "[  1] 0.0000-1.0000 sec  1002 MBytes  8.41 Gbits/sec  8084=19:2:4:70:13:3:0:7973\n"},
+	{&one,
+	 {.form = IPERF2_BURSTS,
+	  .t1 = 1,
+	  .bytes = 9253 * 131072.0,
+	  .calls = 9309,
+	  .dist = {17, 9, 6, 32, 20, 2, 5, 9218},
+	  .burst_size = 131072,
+	  .latency = {9253, 0.003986, 0.000111, 0.015149, 0.001261}},
+	 "[  1] 0.0000-1.0000 sec  1.13 GBytes  9.70 Gbits/sec  3.986/0.111/15.149/1.261 ms "
+	 "(9253/131072) 4.61 MByte 304267  9309=17:9:6:32:20:2:5:9218\n"},
+	{&one,
+	 {.form = IPERF2_WRITE_TIMES,
+	  .t1 = 0.2,
+	  .bytes = 1306 * 131072.0,
+	  .calls = 1306,
+	  .retr = 37,
+	  .cwnd = 2046 * 1024,
+	  .rtt_us = 1138,
+	  .latency = {1306, 0.000144, 0.000013, 0.011145, 0.0007}},
+	 "[  1] 0.0000-0.2000 sec   163 MBytes  6.85 Gbits/sec  1306/0         37     2046K/1138 "
+	 "us  "
+	 "752109  0.144/0.013/11.145/0.700 ms (1306)\n"},
+	{&one,
+	 {.form = IPERF2_SENDS, .t1 = 1, .bytes = 1702 * 1470.0, .calls = 1699, .pps = 1702},
+	 "[  1] 0.0000-1.0000 sec  2.39 MBytes  20.0 Mbits/sec  1699/0     1702 pps\n"},
+	{&one,
+	 {.form = IPERF2_LATENCY,
+	  .t1 = 2.0017,
+	  .bytes = 3404 * 1470.0,
+	  .datagrams = true,
+	  .jitter_s = 0.000003,
+	  .total = 3404,
+	  .latency = {3404, 0.000006, 0.000002, 0.000097, 0.000005},
+	  .pps = 1701,
+	  .got = 3404},
+	 "[  1] 0.0000-2.0017 sec  4.77 MBytes  20.0 Mbits/sec   0.003 ms 0/3404 (0%) "
+	 "0.006/0.002/0.097/0.005 ms 1701 pps 3404/0(0) pkts 416636\n"},
+	{&one,
+	 {.form = IPERF2_FRAMES, .t1 = 0.5002, .bytes = 131072, .pps = 188, .frames = 11},
+	 "[  1] 0.0000-0.5002 sec   128 KBytes  2.10 Mbits/sec  0/0      188 pps   11/0/0\n"},
+	{&one,
+	 {.form = IPERF2_FRAMES_TCP,
+	  .t1 = 0.2,
+	  .bytes = 51300,
+	  .calls = 4,
+	  .cwnd = 872 * 1024,
+	  .rtt_us = 3494,
+	  .frames = 5},
+	 "[  1] 0.0000-0.2000 sec  50.1 KBytes  2.05 Mbits/sec  4/0        0      872K/3494 us     "
+	 "   "
+	 "  5/0/0        73.41\n"},
+	{&one,
+	 {.form = IPERF2_BOUNCES,
+	  .t1 = 1,
+	  .bytes = 2000,
+	  .cwnd = 28 * 1024,
+	  .rtt_us = 23,
+	  .latency = {10, 0.0000686, 0.000029, 0.000404, 0.000118}},
+	 "[  1] 0.0000-1.0000 sec  1.95 KBytes  16.0 Kbits/sec    10=0.069/0.029/0.404/0.118 ms    "
+	 "0 "
+	 "  28K/23 us    14577 rps\n"},
+	{&fd1,
+	 {.t1 = 0.3077, .bytes = 427 * MIB},
+	 "[FD1] 0.0000-0.3077 sec   427 MBytes  11.6 Gbits/sec\n"},
+	{&sum2,
+	 {.t1 = 0.2, .bytes = 362 * MIB},
+	 "[SUM-2] 0.0000-0.2000 sec   362 MBytes  15.2 Gbits/sec\n"},
+};
+
 static const struct {
 	struct format_iperf2_opts o;
 	const struct format_iperf2_flow *f;
@@ -145,6 +243,36 @@ static void lines_as_recorded(void **state)
 	}
 }
 
+static void wide_lines_as_recorded(void **state)
+{
+	const struct format_iperf2_opts o = {.enhanced = true};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wide_rows); i++) {
+		struct buf b = {0};
+
+		format_iperf2_row(&b, &o, wide_rows[i].f, &wide_rows[i].r);
+		assert_string_equal(b.data, wide_rows[i].line);
+		buf_fini(&b);
+	}
+}
+
+static void a_histogram_has_its_shares(void **state)
+{
+	uint64_t bin[1000] = {[21] = 2, [23] = 1};
+	const struct format_iperf2_hist h = {
+		.bin = bin, .n = 1000, .bin_ns = 100000, .lower = 5, .upper = 95};
+	const struct format_iperf2_row r = {.t1 = 1.016};
+	struct buf b = {0};
+
+	(void)state;
+	format_iperf2_pdf(&b, &one, &r, "BB8", true, &h);
+	assert_string_equal(b.data,
+			    "[  1] 0.0000-1.0160 sec BB8(f)-PDF: bin(w=100us):cnt(3)=22:2,24:1 "
+			    "(5.00/95.00/99.7%=22/24/24,Outliers=0,obl/obu=0/0)\n");
+	buf_fini(&b);
+}
+
 /* The time is that of the row, never of 1970. */
 static void csv_as_recorded(void **state)
 {
@@ -171,9 +299,9 @@ static void other_lines(void **state)
 	format_iperf2_connected(&b, &old, &near, "");
 	format_iperf2_connected(&b, &new, &one, " (reverse)");
 	format_iperf2_connected(&b, &none, &one, "");
-	format_iperf2_header(&b, &new, false);
-	format_iperf2_header(&b, &old, true);
-	format_iperf2_header(&b, &none, true);
+	format_iperf2_header(&b, &new, IPERF2_PLAIN);
+	format_iperf2_header(&b, &old, IPERF2_DATAGRAMS);
+	format_iperf2_header(&b, &none, IPERF2_DATAGRAMS);
 	format_iperf2_size(&b, 131072, &old);
 	buf_putc(&b, '\n');
 	format_iperf2_size(&b, 2080374, &old);
@@ -185,6 +313,29 @@ static void other_lines(void **state)
 		"[ ID] Interval       Transfer     Bandwidth\n"
 		"[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n"
 		" 128 KByte\n1.98 MByte");
+	buf_fini(&b);
+}
+
+/* What -e adds, and what --hide-ips takes away. */
+static void connections_as_recorded(void **state)
+{
+	const struct format_iperf2_opts e = {.enhanced = true, .hide = true};
+	struct format_iperf2_flow f = one;
+	struct buf b = {0};
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	memcpy(f.dev, "%lo", 4);
+	f.sock = 3;
+	f.tos = 0xb8;
+	f.connect_ms = 0.12;
+	f.when = 1796088846;
+	memcpy(f.peer, "2.1.8", 6);
+	format_iperf2_connected(&b, &e, &f, "");
+	assert_string_equal(b.data,
+			    "[  1] local *.*.*.1%lo port 41228 connected with *.*.*.2 port 5001 "
+			    "(sock=3) (tos rx=0xb8) (peer 2.1.8) (icwnd/mss/irtt=14/1448/27) "
+			    "(ct=0.12 ms) on 2026-12-01 01:34:06 (UTC)\n");
 	buf_fini(&b);
 }
 
@@ -224,7 +375,7 @@ static void its_own_reader_reads_it(void **state)
 		buf_puts(&b, "------------------------------------------------------------\n"
 			     "Client connecting to 10.77.0.2, TCP port 5001\n");
 		format_iperf2_connected(&b, &o, &near, "");
-		format_iperf2_header(&b, &o, false);
+		format_iperf2_header(&b, &o, IPERF2_PLAIN);
 		format_iperf2_row(&b, &o, &near, &r);
 		assert_true(format_read_all(b.data, b.len, &t, NULL) >= 0);
 		assert_int_equal(got.n, 1);
@@ -237,8 +388,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_as_recorded),
+		cmocka_unit_test(wide_lines_as_recorded),
+		cmocka_unit_test(a_histogram_has_its_shares),
 		cmocka_unit_test(csv_as_recorded),
 		cmocka_unit_test(other_lines),
+		cmocka_unit_test(connections_as_recorded),
 		cmocka_unit_test(its_own_reader_reads_it),
 	};
 

@@ -100,6 +100,102 @@ static void first_bytes_seen(void **state)
 	}
 }
 
+/* What is said in 2.1's form is said as 2.1.8 was seen to say it. */
+static void first_bytes_said(void **state)
+{
+	static const struct {
+		struct iperf2_hello h;
+		const char *hex;
+	} said[] = {
+		{{.trip_times = true, .start_real_ns = 1796088405LL * NSEC_PER_SEC + 563596000},
+		 "400100a0 00000001 00001389 00000000 00000000 ffffffec 00000000 00000000 00100000"
+		 " 00020001 00080003 00000000 00000000 00000000 00000000 00000000 6b0e2255 0008998c"
+		 " 00000000 00000000"},
+		{{.periodic = true, .bursts_hz = 10, .burst_bytes = 204800},
+		 "400100b8 00000001 00001389 00000000 00000000 ffffffec 00000000 00000000 20000000"
+		 " 00020001 00080003 00000000 00000000 00000000 00000000 00000000 00000000 00000000"
+		 " 00000000 00000000 0000000a 00000000 00032000"},
+		{{.quick_ack = true, .tos = 0xb8},
+		 "40010078 00000001 00001389 00000000 00000000 ffffffec 00000000 00000000 80000000"
+		 " 00020001 00080003 000000b8 00000000 00000000 00000000"},
+		{{.trip_times = true,
+		  .start_real_ns = 1796088405LL * NSEC_PER_SEC + 563596000,
+		  .key = (const uint8_t *)"sesame",
+		  .key_len = 6},
+		 "500100a4 00000001 00001389 00000000 00000000 ffffffec 00000000 00000000 00100000"
+		 " 00020001 00080003 00000000 00000000 00000000 00000000 00000000 6b0e2255 0008998c"
+		 " 00000000 00000000 0006 736573616d65"},
+	};
+	uint8_t want[IPERF2_FIRST_MAX], got[IPERF2_FIRST_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+		struct iperf2_hello h = said[i].h, back;
+		size_t n = bytes_of(said[i].hex, want);
+
+		h.newer = true;
+		h.threads = 1;
+		h.port = 5001;
+		h.time_ns = 200 * NSEC_PER_MSEC;
+		assert_int_equal(iperf2_tcp_put(&h, got), n);
+		assert_memory_equal(got, want, n);
+		assert_int_equal(iperf2_tcp_read(got, n, &back), 0);
+		assert_int_equal(back.trip_times, h.trip_times);
+		assert_int_equal(back.periodic, h.periodic);
+		assert_int_equal(back.key_len, h.key_len);
+	}
+}
+
+static void datagrams_said(void **state)
+{
+	const struct iperf2_hello h = {.newer = true,
+				       .threads = 1,
+				       .port = 5001,
+				       .time_ns = 300 * NSEC_PER_MSEC,
+				       .rate_bps = 1000000,
+				       .reverse = true};
+	uint8_t want[64], got[16 + IPERF2_UDP_HEADER] = {0, 0, 0, 1};
+	struct iperf2_hello back;
+	size_t n =
+		bytes_of("6c010098 00000001 00001389 00000000 00000000 ffffffe2 00000000 00000000"
+			 " 04000000 00020001 00080003 00000000 000f4240 00000000",
+			 want);
+
+	(void)state;
+	assert_int_equal(iperf2_udp_put(&h, got + 16), IPERF2_UDP_HEADER);
+	assert_memory_equal(got + 16, want, n);
+	assert_true(iperf2_udp_read(got, sizeof(got), &back));
+	assert_true(back.reverse && back.wide && !back.from_zero);
+	assert_int_equal(back.rate_bps, 1000000);
+}
+
+/* What a server timed arrives as it was said. */
+static void ways_are_told(void **state)
+{
+	const struct iperf2_report r = {.bytes = 5003880,
+					.datagrams = 3404,
+					.seconds = 2.0017,
+					.timed = true,
+					.n = 3404,
+					.min = 0.000002,
+					.max = 0.000097,
+					.mean = 0.000006,
+					.stdev = 0.000005,
+					.pps = 1700};
+	uint8_t p[IPERF2_REPORT_MAX];
+	struct iperf2_report back;
+
+	(void)state;
+	assert_int_equal(iperf2_report_put(&r, true, 3404, sizeof(p), p), IPERF2_REPORT_MAX);
+	assert_true(iperf2_report_get(p, sizeof(p), &back));
+	assert_true(back.timed);
+	assert_float_equal(back.min, r.min, 1e-9);
+	assert_float_equal(back.max, r.max, 1e-9);
+	assert_float_equal(back.mean, r.mean, 1e-9);
+	assert_float_equal(back.stdev, r.stdev, 1e-7);
+	assert_float_equal(back.n, r.n, 0);
+}
+
 /* Of a header that is not whole, exactly as much is asked for as there is. */
 static void first_bytes_cut(void **state)
 {
@@ -526,15 +622,12 @@ static void udp_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_bytes_seen),
-		cmocka_unit_test(first_bytes_cut),
-		cmocka_unit_test(first_bytes_made),
-		cmocka_unit_test(first_datagrams),
-		cmocka_unit_test(reports),
-		cmocka_unit_test(no_false_loss),
-		cmocka_unit_test(tcp_up),
-		cmocka_unit_test(tcp_down),
-		cmocka_unit_test(keys),
+		cmocka_unit_test(first_bytes_seen), cmocka_unit_test(first_bytes_said),
+		cmocka_unit_test(datagrams_said),   cmocka_unit_test(ways_are_told),
+		cmocka_unit_test(first_bytes_cut),  cmocka_unit_test(first_bytes_made),
+		cmocka_unit_test(first_datagrams),  cmocka_unit_test(reports),
+		cmocka_unit_test(no_false_loss),    cmocka_unit_test(tcp_up),
+		cmocka_unit_test(tcp_down),         cmocka_unit_test(keys),
 		cmocka_unit_test(udp_up),
 	};
 
