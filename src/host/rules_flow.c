@@ -278,7 +278,7 @@ int host_udp_receiver(const struct model_run *r, int dir, char *text, size_t cap
 	}
 	snprintf(text, cap,
 		 "the receiver: its socket dropped %s of the lost datagrams (%.3g %% of all were "
-		 "lost); larger -w with net.core.rmem_max, or a faster core",
+		 "lost); a larger buffer there (net.core.rmem_max, -w), or a faster core",
 		 all, loss * 100);
 	return 97;
 }

@@ -5,6 +5,7 @@
  * stay those of the period. Sender and receiver are never mixed.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ struct udp_total {
 	double received, expected, lost, reordered, duplicates, late, foreign, drops;
 	double jitter, intended_bits;
 	uint32_t len, batch, path_payload;
-	int64_t host_drops; /* -1 = not known, or not of a single flow */
+	int64_t host_drops;           /* -1 = not known, or not of a single flow */
+	uint64_t rcvbuf, rcvbuf_wish; /* of the flow that was cut most */
 };
 
 static double grown(uint64_t to, uint64_t from)
@@ -35,7 +37,10 @@ static double grown(uint64_t to, uint64_t from)
 static void add(struct udp_total *t, const struct net_udp_sample *a, const struct net_udp_sample *b,
 		const struct measure_flow *f)
 {
-	t->flows++;
+	if (!t->flows++ || f->applied.rcvbuf < t->rcvbuf) {
+		t->rcvbuf = f->applied.rcvbuf;
+		t->rcvbuf_wish = f->applied.rcvbuf_wish;
+	}
 	t->sender = f->sender;
 	t->len = f->len;
 	t->gso |= b->gso;
@@ -375,17 +380,29 @@ static void sender_events(struct model_run *run, struct sink *sink, uint32_t par
 			      "%s: %.0f sends found no room", dir_word(dir), t->refused);
 }
 
+/* Without privileges a larger -w is no remedy: the kernel gives what its own bound allows. */
+static void drops_event(struct model_run *run, struct sink *sink, uint32_t part, int dir,
+			const struct udp_total *t)
+{
+	bool others = (double)t->host_drops > t->drops;
+	char remedy[192] = "a larger -w";
+
+	if (t->rcvbuf < t->rcvbuf_wish)
+		snprintf(remedy, sizeof(remedy),
+			 "its buffer is %.4g kB, all that net.core.rmem_max of that host allows: "
+			 "sysctl net.core.rmem_max=%llu there",
+			 (double)t->rcvbuf * 1e-3, (unsigned long long)t->rcvbuf_wish);
+	measure_event(run, sink, part, WARN_SOCKET_DROPS, MODEL_NO_TIME,
+		      "%s: %s%.0f of %.0f lost%s; %s, or a lower rate", dir_word(dir),
+		      t->gro ? "at least " : "", t->drops, t->lost,
+		      others ? ", and other sockets of that host dropped, too" : "", remedy);
+}
+
 static void receiver_events(struct model_run *run, struct sink *sink, uint32_t part, int dir,
 			    const struct udp_total *t)
 {
 	if (t->drops > 0)
-		measure_event(run, sink, part, WARN_SOCKET_DROPS, MODEL_NO_TIME,
-			      "%s: %s%.0f of %.0f lost%s; a larger -w (net.core.rmem_max), or a "
-			      "lower rate",
-			      dir_word(dir), t->gro ? "at least " : "", t->drops, t->lost,
-			      (double)t->host_drops > t->drops
-				      ? ", and other sockets of that host dropped, too"
-				      : "");
+		drops_event(run, sink, part, dir, t);
 	if (t->fragmented > 0)
 		measure_event(run, sink, part, WARN_FRAGMENTED, MODEL_NO_TIME,
 			      "%s: %.0f of %.0f came in fragments, none larger than %u bytes; "

@@ -179,6 +179,8 @@ struct net_applied {
 	uint32_t mss;
 	char cc[16]; /* really in use */
 	bool cc_refused, window_short;
+	uint64_t
+		rcvbuf_wish; /* UDP: what was asked of the kernel, which gives net.core.rmem_max at most */
 };
 int net_tcp_apply(int fd, const struct flow_spec *spec, struct weir_err *e);
 void net_tcp_applied(int fd, const struct flow_spec *spec, struct net_applied *got);

@@ -258,6 +258,7 @@ void net_udp_applied(int fd, const struct flow_spec *spec, struct net_applied *g
 	got->sndbuf = (uint64_t)net_sock_get(fd, SOL_SOCKET, SO_SNDBUF) / 2;
 	got->rcvbuf = (uint64_t)net_sock_get(fd, SOL_SOCKET, SO_RCVBUF) / 2;
 	got->window_short = got->sndbuf < spec->window || got->rcvbuf < spec->window;
+	got->rcvbuf_wish = spec->window ? spec->window : RCVBUF_WISH;
 }
 
 uint32_t net_udp_path_payload(int fd)

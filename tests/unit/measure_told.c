@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -77,11 +79,53 @@ static void a_period_of_nothing_is_unknown(void **state)
 	}
 }
 
+/* What a socket dropped is told with its cause and what helps, which -w does not where it was cut. */
+static void drops_name_cause_and_remedy(void **state)
+{
+	static const struct {
+		uint64_t rcvbuf, wish;
+		const char *says, *says_not;
+	} cases[] = {
+		{212992, 32 << 20,
+		 "up: 30 of 40 lost; its buffer is 213 kB, all that net.core.rmem_max of that host "
+		 "allows: sysctl net.core.rmem_max=33554432 there, or a lower rate",
+		 "-w"},
+		{4096, 4096, "up: 30 of 40 lost; a larger -w, or a lower rate", "rmem_max"},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+		struct model_run *run = new_run();
+		struct flow_spec spec = {.transport = NET_UDP};
+		struct flow_plan plan = {.flows = &spec, .n = 1};
+		struct measure_flow flow = {
+			.dir = MODEL_UP,
+			.udp = true,
+			.applied = {.rcvbuf = cases[k].rcvbuf, .rcvbuf_wish = cases[k].wish}};
+		struct net_flow_sample final = {
+			.udp = {.received = 60, .highest = 100, .lost = 40, .sock_drops = 30}};
+		struct net_tick *none = calloc(1, sizeof(*none) + sizeof(final));
+		struct measure_totals t = {
+			.from = none, .to = none, .final = &final, .host_drops = 30, .seconds = 1};
+
+		assert_non_null(none);
+		none->n = 1;
+		measure_udp_events(run, NULL, &t, &flow, 1, &plan);
+		assert_int_equal(run->n_events, 1);
+		assert_int_equal(run->events[0].code, WARN_SOCKET_DROPS);
+		assert_non_null(strstr(run->events[0].text, cases[k].says));
+		assert_null(strstr(run->events[0].text, cases[k].says_not));
+		free(none);
+		model_run_free(run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_events_are_copied),
 		cmocka_unit_test(a_period_of_nothing_is_unknown),
+		cmocka_unit_test(drops_name_cause_and_remedy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

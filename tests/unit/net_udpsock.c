@@ -311,6 +311,8 @@ static void buffers_are_as_large_as_they_may_be(void **state)
 	net_udp_applied(fds[0], &spec, &got[0]);
 	net_udp_applied(fds[1], &wish, &got[1]);
 	assert_true(got[0].rcvbuf >= usual.rcvbuf);
+	assert_int_equal(got[0].rcvbuf_wish, most); /* what a loss is told beside */
+	assert_int_equal(got[1].rcvbuf_wish, large);
 	if (!setsockopt(plain, SOL_SOCKET, SO_RCVBUFFORCE, &most, sizeof(most))) {
 		assert_int_equal(got[0].rcvbuf, most);
 		assert_int_equal(got[1].rcvbuf, large);
