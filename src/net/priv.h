@@ -217,7 +217,9 @@ struct net_udp {
 	struct net_gaps *gaps, *errors;
 	int64_t began_ns, last_ns; /* the latest burst's first call: its beginning, its end */
 	int64_t call_ns;           /* half take longer: one that was held up says little */
-	int64_t lead_ns, refusal_ns, refused_ns; /* the first of the refusals, the last */
+	int64_t usual_ns, tail_ns,
+		lead_ns; /* before a due time it wakes up, in time for most, for nearly all */
+	int64_t refusal_ns, refused_ns; /* the first of the refusals, the last */
 	uint32_t burst_left, run, run_max, refusals;
 	uint32_t too_big; /* refusals in a row because of the size */
 	uint64_t bursts;
@@ -253,6 +255,8 @@ enum net_step net_udp_send(struct net_engine *en, struct net_flow *f);
 /* The due time after a burst. False while the burst goes on. */
 bool net_udp_pace(struct net_flow *f, int64_t now_ns);
 void net_udp_intend(struct net_flow *f, int64_t now_ns);
+/* A wake-up was so late (0: there was no time to sleep): how long before the next due time to wake up. */
+void net_udp_learn_lead(struct net_udp *u, int64_t late_ns);
 void net_udp_reap(const struct net_flow *f); /* the error queue */
 bool net_udp_is_unreachable(int code);
 

@@ -17,6 +17,9 @@
 #define SLOT_MIN_NS  (50 * NSEC_PER_USEC) /* of a burst that is chosen here; below, we spin */
 #define SPIN_NS      (50 * NSEC_PER_USEC)
 #define LEAD_STEP_NS 250
+#define TAIL_STEP_NS 50
+#define TAIL_ODDS    199                  /* to one: how many wake-ups are no later than … */
+#define TAIL_NS      (32 * NSEC_PER_USEC) /* … this after the due time */
 #define LEAD_MAX_NS  (80 * NSEC_PER_USEC)
 #define NAP_NS       (50 * NSEC_PER_USEC)
 #define TOO_BIG_MAX  4
@@ -381,11 +384,28 @@ bool net_udp_pace(struct net_flow *f, int64_t now_ns)
 
 /* ---- the worker with one flow ---------------------------------------------------------------- */
 
-/* Three wake-ups of four come in time; who had no time to sleep tries again. */
-static void learn_lead(struct net_udp *u, int64_t late_ns)
+static int64_t within(int64_t ns, int64_t most)
 {
-	u->lead_ns += late_ns > 0 ? 3 * LEAD_STEP_NS : -LEAD_STEP_NS;
-	u->lead_ns = u->lead_ns < 0 ? 0 : u->lead_ns > LEAD_MAX_NS ? LEAD_MAX_NS : u->lead_ns;
+	return ns < 0 ? 0 : ns > most ? most : ns;
+}
+
+/*
+ * As long before the due time as gets three wake-ups of four there in time, or longer, if more than a few
+ * would be far too late. What is spun meanwhile is processor time: it has a bound. Who had no time to
+ * sleep (0) tries again.
+ */
+void net_udp_learn_lead(struct net_udp *u, int64_t late_ns)
+{
+	int64_t most = u->gap_ns * 5 / 8;
+
+	most = most > LEAD_MAX_NS || u->spin ? LEAD_MAX_NS : most;
+	u->usual_ns += late_ns > u->usual_ns ? 3 * LEAD_STEP_NS : -LEAD_STEP_NS;
+	if (late_ns <= 3 * most) /* a thread that waits for its turn is no matter of waking up */
+		u->tail_ns +=
+			late_ns > u->tail_ns + TAIL_NS ? TAIL_ODDS * TAIL_STEP_NS : -TAIL_STEP_NS;
+	u->usual_ns = within(u->usual_ns, most);
+	u->tail_ns = within(u->tail_ns, most);
+	u->lead_ns = u->usual_ns > u->tail_ns ? u->usual_ns : u->tail_ns;
 }
 
 static int64_t sleep_until(const struct net_engine *en, int64_t wake_ns)
@@ -418,7 +438,7 @@ static void await_asleep(const struct net_engine *en, struct net_flow *f)
 	int64_t wake = f->due_ns - u->lead_ns, first = u->slot.last_ns + u->gap_ns * 5 / 16;
 
 	if (slot_lag_ns(&u->slot) <= 0) {
-		learn_lead(u, clk_mono_ns() < wake ? sleep_until(en, wake) - f->due_ns : 0);
+		net_udp_learn_lead(u, clk_mono_ns() < wake ? sleep_until(en, wake) - wake : 0);
 		spin_until(en, f->due_ns);
 	} else if (f->due_ns <= first) {
 		spin_until(en, first);
@@ -433,7 +453,7 @@ static void await_awake(const struct net_engine *en, struct net_flow *f)
 	int64_t wake = f->due_ns - u->lead_ns - SPIN_NS;
 
 	if (clk_mono_ns() < wake)
-		learn_lead(u, sleep_until(en, wake) - wake - u->lead_ns);
+		net_udp_learn_lead(u, sleep_until(en, wake) - wake);
 	spin_until(en, f->due_ns);
 }
 

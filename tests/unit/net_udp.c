@@ -250,6 +250,37 @@ static void long_calls_cost_no_rate(void **state)
 	send_in_thought(9500);
 }
 
+/* Of each hundred wake-ups `rare` are so much later; what they make of the time before a due time. */
+static void expect_lead(int64_t gap, int64_t late, unsigned rare, int64_t later, int64_t from,
+			int64_t to)
+{
+	struct net_udp u = {.gap_ns = gap * 1000};
+	int64_t least = INT64_MAX, most = 0;
+
+	for (unsigned i = 0; i < 60000; i++) {
+		net_udp_learn_lead(&u, (i % 100 < rare ? later : late) * 1000);
+		if (i < 30000)
+			continue;
+		least = u.lead_ns < least ? u.lead_ns : least;
+		most = u.lead_ns > most ? u.lead_ns : most;
+	}
+	assert_true(least >= from * 1000);
+	assert_true(most <= to * 1000);
+}
+
+/* Most wake-ups are in time, nearly all within 32 us of it, and the share of time spun is bounded. */
+static void waking_up_early_enough(void **state)
+{
+	(void)state;
+	expect_lead(116, 10, 0, 0, 9, 11);
+	expect_lead(116, 25, 1, 40, 24, 27); /* not far enough from the others to pay for it */
+	expect_lead(1000, 25, 1, 90, 52, 69);
+	expect_lead(116, 25, 3, 200, 67, 73); /* five eighths of the gap */
+	expect_lead(1000, 25, 3, 200, 75, 80);
+	expect_lead(116, 25, 3, 1000, 24, 27); /* the machine is busy: no lead helps */
+	expect_lead(116, 0, 0, 0, 0, 0);
+}
+
 static void many_flows(void **state)
 {
 	struct net_engine_cfg cfg = {.workers = 2};
@@ -615,6 +646,7 @@ int main(void)
 		cmocka_unit_test(paces_and_says_how_well),
 		cmocka_unit_test(a_rate_that_cannot_be_kept),
 		cmocka_unit_test(long_calls_cost_no_rate),
+		cmocka_unit_test(waking_up_early_enough),
 		cmocka_unit_test(many_flows),
 		cmocka_unit_test(a_duplicate_hides_no_loss),
 		cmocka_unit_test(the_counter_wraps_on_the_wire),
