@@ -444,6 +444,7 @@ static void await_asleep(const struct net_engine *en, struct net_flow *f)
 		spin_until(en, first);
 	} else {
 		sleep_until(en, wake > first ? wake : first);
+		spin_until(en, f->due_ns);
 	}
 }
 

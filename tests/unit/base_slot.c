@@ -86,7 +86,7 @@ static void catches_up_without_a_burst(void **state)
 	assert_false(slot_behind(&s));
 	assert_true(slot_lag_ns(&s) < 0);
 	assert_int_equal(distance, period * 3 / 4);
-	assert_in_range(n, 155, 165); /* 83 periods at 11/16, 12 at 1/2, 4 at 1/4 */
+	assert_in_range(n, 185, 195); /* 68 periods at 11/16, 28 at 6/16, 4 at 1/4 */
 	assert_int_equal(s.skipped, 0);
 	assert_int_equal(slot_due_ns(&s), START + (int64_t)s.next * period); /* on the grid again */
 }
