@@ -140,6 +140,12 @@ static void bursts_of_many_are_told_apart(void **state)
 				assert_int_equal(send(fds[k], p, sizeof(p), 0), sizeof(p));
 		}
 	}
+	for (int k = 0; k < CLIENTS; k++) { /* all at once: silence is an end, too */
+		uint8_t end[DGRAM];
+
+		put_number(end, true, -(N + 1));
+		assert_int_equal(send(fds[k], end, sizeof(end), 0), sizeof(end));
+	}
 	for (int k = 0; k < CLIENTS; k++) {
 		uint8_t got[2048];
 		ssize_t len = answered(fds[k], true, N + 1, got, sizeof(got));
