@@ -220,7 +220,36 @@ static void print_greeting(const struct cfg *c, const struct buf *b)
 	}
 }
 
-static void print_result(const struct cfg *c, const struct proto_nttcp *w)
+static const struct model_summary *near_cpu(const struct model_run *run, const char *metric)
+{
+	const struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, MODEL_NEAR);
+	const struct model_summary *s = model_find(run, metric, STAT_VALUE, &d, false);
+
+	return s && s->state == MODEL_KNOWN ? s : NULL;
+}
+
+/*
+ * What the rows' CPU seconds are: the clocks of threads. A kernel that accounts the time of
+ * interrupts keeps it out of them; another counts it in whichever thread was interrupted.
+ */
+static void print_cpu(const struct model_run *run, const struct nttcp_row *mine)
+{
+	const struct model_summary *soft = near_cpu(run, "cpu.softirq");
+	bool apart = near_cpu(run, "cpu.irq") != NULL;
+
+	printf("nttcp-l: CPU: %.6f s of its threads; software interrupts of the whole host "
+	       "meanwhile: ",
+	       mine->cpu_s);
+	if (soft)
+		printf("%.2f s, %s\n", soft->value * mine->real_s,
+		       apart ? "apart from it"
+			     : "by ticks; some of it may be in the threads' time");
+	else
+		puts("not known");
+}
+
+static void print_result(const struct cfg *c, const struct proto_nttcp *w,
+			 const struct model_run *run)
 {
 	struct buf b = {0};
 	char text[SAFE_MAX];
@@ -238,6 +267,8 @@ static void print_result(const struct cfg *c, const struct proto_nttcp *w)
 	buf_putc(&b, '\n');
 	fputs(b.data ? b.data : "", stdout);
 	buf_fini(&b);
+	if (c->verbose)
+		print_cpu(run, &w->mine);
 	if (c->verbose)
 		puts("nttcp-l: try to get outstanding messages from 1 remote clients");
 	for (const char *at = w->said.data; at && *at;) {
@@ -298,7 +329,7 @@ static int client(const struct cfg *c)
 	if (c->verbose)
 		print_greeting(c, &words.greeting);
 	if (rc >= 0)
-		print_result(c, &words);
+		print_result(c, &words, run);
 	else
 		fprintf(stderr, "nttcp-l: %s\n", e.msg);
 	rc = rc < 0 ? exit_of(&e) : fflush(stdout) ? EXIT_USAGE : 0;
