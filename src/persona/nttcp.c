@@ -16,16 +16,17 @@
 #include "serve/serve.h"
 #include "sys/sys.h"
 
-#define PORT    5037
-#define LINES   30 /* characters of a line of the other end's, as nttcp cuts it */
-#define WORDS   64
-#define REMOTES 1000
+#define PORT      5037
+#define LINES     30 /* characters of a line of the other end's, as nttcp cuts it */
+#define WORDS     64
+#define ANSWER_NS (10 * NSEC_PER_SEC)
+#define REMOTES   1000
 
 enum { EXIT_USAGE = 1, EXIT_ACCEPT = 9, EXIT_CONNECT = 10, EXIT_PORT = 15 };
 
 struct cfg {
 	bool transmit, title, udp, nodelay, daemon, verbose, version, help, l_given, n_given;
-	int64_t port, len, count, total, gap_us, window_kib;
+	int64_t port, len, count, total, gap_us, window_kib, pid_calls;
 	const char *format, *host, *absent;
 	char remote[REMOTES];
 };
@@ -52,7 +53,7 @@ static const struct opt rows[] = {
 	{.name = "compare", .letter = 'c', .type = OPT_FLAG, .help = "not here: the pattern is nttcp's own"},
 	{.name = "stream", .letter = 's', .type = OPT_FLAG, .help = "not here: the same"},
 	{.name = "seed", .letter = 'S', .type = OPT_STR, .metavar = "TEXT", .help = "not here: the same"},
-	{.name = "pid-rate", .letter = 'R', .type = OPT_INT, .metavar = "N", .help = "not here: it measures no path"},
+	{.name = "pid-rate", .letter = 'R', .type = OPT_INT, .metavar = "N", .help = "time N getpid() at both ends, send nothing"},
 	{.name = "multicast", .letter = 'm', .type = OPT_STR, .metavar = "IP:PORT", .help = "not here"},
 };
 /* clang-format on */
@@ -116,9 +117,10 @@ static bool take(struct cfg *c, int opt, const char *arg)
 	case 'f':
 		c->format = arg;
 		return true;
+	case 'R':
+		return number(arg, 999999999, &c->pid_calls) && c->pid_calls;
 	default:
-		c->absent = opt == 'R' ? "-R: it measures getpid(2), not a path"
-			    : opt == 'm'
+		c->absent = opt == 'm'
 				    ? "-m: multicast is not here"
 				    : "-c, -s, -S: the pattern is nttcp's own, and not known here";
 		return true;
@@ -340,6 +342,61 @@ static int client(const struct cfg *c)
 	return rc;
 }
 
+/* ---- -R ------------------------------------------------------------------------------------ */
+
+static int dial(const struct cfg *c, struct weir_err *e)
+{
+	struct net_addr to;
+	int rc = net_resolve(c->host, (uint16_t)c->port, AF_UNSPEC, &to, 1, e);
+
+	return rc < 0 ? rc : net_connect_tcp(&to, NULL, NULL, ANSWER_NS, e);
+}
+
+/* What the other end says, but for the port, on which nothing will be sent. */
+static void print_said(int fd)
+{
+	int64_t deadline = clk_mono_ns() + ANSWER_NS;
+	char line[SAFE_MAX / 4], text[SAFE_MAX];
+	size_t n = 0;
+
+	while (net_read_full(fd, line + n, 1, deadline, i3_stop_fd()) == 0) {
+		if (line[n] != '\n' && n + 1 < sizeof(line)) {
+			n++;
+			continue;
+		}
+		safe_str(text, sizeof(text), line, n);
+		if (strncmp(text, "dataport:", 9) != 0)
+			puts(text);
+		n = 0;
+	}
+}
+
+/* Only the rate of system calls is asked for: no data, and no run to keep. */
+static int pid_rate(const struct cfg *c)
+{
+	struct buf b = {0};
+	struct weir_err e = {0};
+	int fd = dial(c, &e), rc;
+
+	if (fd < 0) {
+		fprintf(stderr, "nttcp-l: %s\n", e.msg);
+		return EXIT_CONNECT;
+	}
+	buf_printf(&b, "nttcp@-r@-l%lld@-n%lld@-f@%s@-R%lld@-N1%s\n", (long long)c->len,
+		   (long long)c->count, c->format, (long long)c->pid_calls, c->remote);
+	rc = b.failed ? -ENOMEM
+		      : net_write_full(fd, b.data, b.len, clk_mono_ns() + ANSWER_NS, i3_stop_fd());
+	buf_fini(&b);
+	buf_puts(&b, "nttcp-l: ");
+	nttcp_pid_rate(&b, (uint64_t)c->pid_calls);
+	fputs(b.data ? b.data : "", stdout);
+	buf_fini(&b);
+	if (rc == 0)
+		print_said(fd);
+	close(fd);
+	return rc < 0 || fflush(stdout) ? EXIT_CONNECT : 0;
+}
+
 /* ---- server ------------------------------------------------------------------------------ */
 
 static void on_log(void *arg, const char *line)
@@ -438,7 +495,7 @@ static int run(int argc, char **argv)
 	} else if (!c.host && !c.daemon && from_inetd(&peer)) {
 		rc = serve_one(&peer);
 	} else {
-		rc = c.daemon ? serve(&c) : client(&c);
+		rc = c.daemon ? serve(&c) : c.pid_calls ? pid_rate(&c) : client(&c);
 	}
 	buf_fini(&b);
 	free(local);

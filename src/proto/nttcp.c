@@ -458,6 +458,20 @@ static void say_greeting(struct proto_session *s, const char *line)
 	put_buf(s, &b);
 }
 
+/* -R: nothing is sent, the port is a word of the dialogue alone. */
+static int answer_pid_rate(struct proto_session *s, struct weir_err *e)
+{
+	const struct state *st = s->state;
+	struct buf b = {0};
+
+	if (st->q.receives)
+		buf_printf(&b, "dataport: %d\n", PORT_FIRST);
+	buf_printf(&b, "nttcp-%u: ", st->q.number);
+	nttcp_pid_rate(&b, st->q.pid_calls);
+	put_buf(s, &b);
+	return err_set(e, WEIR_LIMIT, ECANCELED, "nttcp's -R was answered; it is no test");
+}
+
 static int nttcp_accept(struct proto_session *s, const struct proto_limits *lim, struct weir_err *e)
 {
 	char line[LINE_MAX_LEN + 1], shown[LINE_MAX_LEN + 1];
@@ -474,6 +488,8 @@ static int nttcp_accept(struct proto_session *s, const struct proto_limits *lim,
 		return (int)n;
 	safe_str(shown, sizeof(shown), line, (size_t)n);
 	ret = nttcp_request_read(line, (size_t)n, &st->q, e);
+	if (ret == 0 && st->q.pid_calls)
+		return answer_pid_rate(s, e);
 	if (ret == 0)
 		ret = plan_of(s, lim, e);
 	if (ret < 0) {

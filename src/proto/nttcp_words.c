@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "proto/priv.h"
 
 #define LEN_DEFAULT   4096
 #define COUNT_DEFAULT 2048
 #define FIELD_MAX     30
+#define PID_CALLS_MAX 10000000 /* a few seconds */
 #define TIME_MIN      0.00001
 #define MBIT          125000.0 /* bytes */
 
@@ -156,6 +159,17 @@ int nttcp_title_put(struct buf *b, const char *format)
 	return rc;
 }
 
+void nttcp_pid_rate(struct buf *b, uint64_t calls)
+{
+	int64_t start = clk_mono_ns(), took;
+
+	for (uint64_t i = 0; i < calls; i++)
+		syscall(SYS_getpid); /* a C library may remember the answer */
+	took = clk_mono_ns() - start;
+	buf_printf(b, "pid-rate (from %llu calls): %.0f/s\n", (unsigned long long)calls,
+		   (double)calls * NSEC_PER_SEC / (double)(took > 0 ? took : 1));
+}
+
 /* ---- the request --------------------------------------------------------------------- */
 
 static int refuse(struct weir_err *e, const char *word, const char *why)
@@ -233,7 +247,9 @@ static int take_option(char opt, const char *arg, struct nttcp_request *q, struc
 	case 'S':
 		return refuse(e, word, "its pattern is not known here");
 	case 'R':
-		return refuse(e, word, "it measures this host, not the path");
+		rc = take_number(arg, PID_CALLS_MAX, &q->pid_calls, word, e);
+		return rc == 0 && !q->pid_calls ? err_set(e, WEIR_PEER, ERANGE, "nttcp's -R: 0")
+						: rc;
 	case 'm':
 		return refuse(e, word, "no group is joined for a stranger");
 	default:

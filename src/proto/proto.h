@@ -228,9 +228,12 @@ struct nttcp_request {
 	uint64_t n;
 	uint64_t window;
 	int64_t gap_ns;
+	uint64_t pid_calls; /* -R: no test, so many getpid() are timed */
 	unsigned number;
 	char format[NTTCP_ROW_MAX];
 };
+/* "pid-rate (from 1000000 calls): 5458068/s": how fast this host makes system calls. */
+void nttcp_pid_rate(struct buf *b, uint64_t calls);
 int nttcp_request_read(const char *line, size_t n, struct nttcp_request *out, struct weir_err *e);
 
 struct proto_early {

@@ -136,7 +136,8 @@ static void requests(void **state)
 		  .n = 2048,
 		  .number = 1,
 		  .window = 64 << 10}},
-		{.line = "nttcp@-r@-R1000000@-N1", .rc = -EOPNOTSUPP},
+		{.line = "nttcp@-r@-R10000001@-N1", .rc = -ERANGE},
+		{.line = "nttcp@-r@-R0@-N1", .rc = -ERANGE},
 		{.line = "nttcp@-r@-c@-s", .rc = -EOPNOTSUPP},
 		{.line = "nttcp@-r@-m239.0.0.1:5000", .rc = -EOPNOTSUPP},
 		{.line = "nttcp@-r@-l0", .rc = -ERANGE},
@@ -296,6 +297,39 @@ static void ttcp(void **state)
 	assert_true(words.mine.calls >= 1 && words.mine.real_s > 0);
 }
 
+/* What was recorded, but for the figure. */
+static void pid_rates(void **state)
+{
+	static const char request[] = "nttcp@-r@-l4096@-n2048@-f@" NTTCP_FORMAT "@-R1000@-N1\n";
+	struct far far = {.proto = "nttcp"};
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	char got[256] = "", end;
+	unsigned long long rate = 0;
+	size_t n = 0;
+	pthread_t t;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), used = 0;
+
+	(void)state;
+	a.sin_port = htons(listen_here(&far));
+	assert_int_equal(pthread_create(&t, NULL, serve_one, &far), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL), sizeof(request) - 1);
+	while (n + 1 < sizeof(got) && read(fd, got + n, 1) == 1)
+		n++;
+	assert_int_equal(sscanf(got,
+				"dataport: 5038\nnttcp-1: pid-rate (from 1000 calls): %llu/s%c%n",
+				&rate, &end, &used),
+			 2);
+	assert_int_equal(used, (int)n);
+	assert_int_equal(end, '\n');
+	assert_true(rate > 0);
+	close(fd);
+	pthread_join(t, NULL);
+	assert_int_equal(far.rc, -ECANCELED);
+	close(far.listener);
+	model_run_free(far.run);
+}
+
 static void to_and_fro(void **state)
 {
 	static const char *const up[] = {"blocks", "100", "length", "4096"};
@@ -330,7 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(posted_rows), cmocka_unit_test(formats),
 		cmocka_unit_test(requests),    cmocka_unit_test(to_and_fro),
-		cmocka_unit_test(ttcp),
+		cmocka_unit_test(ttcp),        cmocka_unit_test(pid_rates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
