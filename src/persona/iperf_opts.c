@@ -17,6 +17,7 @@
 #define F(field)  offsetof(struct i2_cfg, field)
 #define ROWS_MAX  112
 #define OPT_FIRST 256
+#define KEY_CHARS 24
 
 /* clang-format off */
 static const struct opt both_rows[] = {
@@ -406,9 +407,28 @@ static const char *read_values(struct i2_cfg *c)
 	return read_more(c);
 }
 
+/* A server that was given none makes one. */
+static void make_key(struct i2_cfg *c)
+{
+	static const char chars[] = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+	uint8_t rnd[KEY_CHARS];
+	char *key = malloc(KEY_CHARS + 1);
+
+	if (!key)
+		return; /* an empty one: told by check() */
+	clk_random(rnd, sizeof(rnd));
+	for (size_t i = 0; i < KEY_CHARS; i++)
+		key[i] = chars[rnd[i] % (sizeof(chars) - 1)];
+	key[KEY_CHARS] = '\0';
+	free(c->key);
+	c->key = key;
+}
+
 /* What follows from what was asked for. */
 static void complete(struct i2_cfg *c)
 {
+	if (c->server && c->key && !*c->key)
+		make_key(c);
 	if (c->n_burst || c->burst_period)
 		c->bursts = true;
 	if (c->bursts && !c->n_burst)
@@ -464,10 +484,10 @@ static const char *check(const struct i2_cfg *c)
 		return "2.0.5 has neither -R nor --full-duplex";
 	if (c->udp && c->n_len && (c->n_len < NET_UDP_LEN_MIN || c->n_len > NET_UDP_LEN_MAX))
 		return "-l: a datagram has 16 to 65507 bytes";
-	if (c->key && *c->key && (strlen(c->key) < 4 || strlen(c->key) > 128))
-		return "--permit-key: 4 to 128 characters";
-	if (c->key && !*c->key && !c->server)
+	if (c->key && !*c->key)
 		return "--permit-key: a client needs the server's";
+	if (c->key && (strlen(c->key) < 4 || strlen(c->key) > 128))
+		return "--permit-key: 4 to 128 characters";
 	if (c->ssm && !c->bind)
 		return "-H is of a multicast group: -B GROUP";
 	if (c->bursts && c->n_burst < (c->n_len ? c->n_len : I2_LEN))

@@ -176,6 +176,23 @@ static void values_are_read(void **state)
 	i2_cfg_fini(&c);
 }
 
+/* Who asks for a key and has none must not be open to all. */
+static void a_server_makes_its_key(void **state)
+{
+	struct i2_cfg a, b;
+	char err[300] = "";
+
+	(void)state;
+	assert_int_equal(parse("-s --permit-key", &a, err, sizeof(err)), 0);
+	assert_int_equal(parse("-s --permit-key", &b, err, sizeof(err)), 0);
+	assert_int_equal(strlen(a.key), 24);
+	assert_string_not_equal(a.key, b.key);
+	i2_cfg_fini(&a);
+	i2_cfg_fini(&b);
+	assert_int_equal(parse("-c h --permit-key", &a, err, sizeof(err)), -EINVAL);
+	i2_cfg_fini(&a);
+}
+
 static void what_cannot_be_is_told(void **state)
 {
 	static const char *const lines[] = {
@@ -216,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_flag_has_a_row),
 		cmocka_unit_test(values_are_read),
+		cmocka_unit_test(a_server_makes_its_key),
 		cmocka_unit_test(what_cannot_be_is_told),
 	};
 

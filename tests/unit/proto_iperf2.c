@@ -619,6 +619,82 @@ static void udp_up(void **state)
 	end_fini(&far, &ctx);
 }
 
+/* ---- -d: the server connects back ---- */
+
+#define BACK_BYTES 123456
+
+struct caller {
+	int fd;
+	struct iperf2_hello h;
+	uint64_t got;
+};
+
+/* Reads what is wanted, connects to where it is told to, and sends there. */
+static void *call_back(void *arg)
+{
+	static const uint8_t zeros[BACK_BYTES];
+	struct caller *c = arg;
+	int64_t deadline = clk_mono_ns() + 30 * NSEC_PER_SEC;
+	struct net_addr to = {.len = sizeof(to.ss)};
+	uint8_t p[4096];
+	int fd = accept(c->fd, NULL, NULL), back;
+	ssize_t n;
+
+	getpeername(fd, &to.sa, &to.len);
+	if (net_read_full(fd, p, IPERF2_HEADER, deadline, -1) == 0)
+		iperf2_tcp_read(p, IPERF2_HEADER, &c->h);
+	to.in4.sin_port = htons(c->h.port);
+	back = net_connect_tcp(&to, NULL, NULL, 10 * NSEC_PER_SEC, NULL);
+	if (back >= 0) {
+		net_write_full(back, zeros, sizeof(zeros), deadline, -1);
+		close(back);
+	}
+	while ((n = read(fd, p, sizeof(p))) > 0)
+		c->got += (uint64_t)n;
+	close(fd);
+	return NULL;
+}
+
+static void a_server_connects_back(void **state)
+{
+	static struct sink sink = {quiet_run, quiet_sample, quiet_event, quiet_run, NULL};
+	struct iperf2_hello wish = {.dual = true, .now = true};
+	struct proto_iperf2 mine = {.wish = &wish};
+	struct measure_hooks hooks = {.iperf2 = &mine};
+	struct measure_ctx ctx = {.sink = &sink, .stop_fd = -1, .hooks = &hooks};
+	void *cfg = calloc(1, measure_tcp.cfg_size);
+	struct opt_set set = {.rows = measure_tcp.opts, .n = measure_tcp.n_opts, .cfg = cfg};
+	struct weir_err e = {0};
+	struct caller c = {0};
+	char port[8];
+	uint16_t p;
+	pthread_t t;
+
+	(void)state;
+	c.fd = listener(SOCK_STREAM, &p);
+	mine.listen_fd = listener(SOCK_STREAM, &wish.port);
+	snprintf(port, sizeof(port), "%u", p);
+	assert_int_equal(pthread_create(&t, NULL, call_back, &c), 0);
+	assert_int_equal(opt_defaults(&set, 1, &e), 0);
+	assert_int_equal(opt_set_value(&set, 1, "host", "127.0.0.1", &e), 0);
+	assert_int_equal(opt_set_value(&set, 1, "port", port, &e), 0);
+	assert_int_equal(opt_set_value(&set, 1, "proto", "iperf2", &e), 0);
+	assert_int_equal(opt_set_value(&set, 1, "bidir", "true", &e), 0);
+	assert_int_equal(opt_set_value(&set, 1, "time", "200ms", &e), 0);
+	assert_int_equal(measure_tcp.run(&ctx, cfg, &e), 0);
+	pthread_join(t, NULL);
+	assert_true(c.h.dual && c.h.now && !c.h.full_duplex && !c.h.reverse);
+	assert_int_equal(c.h.port, wish.port);
+	assert_int_equal(sum_bytes(ctx.run, MODEL_DOWN, MODEL_RECEIVER), BACK_BYTES);
+	assert_true(c.got > 0);
+	assert_int_equal(sum_bytes(ctx.run, MODEL_UP, MODEL_SENDER), c.got);
+	model_run_free(ctx.run);
+	opt_fini(&set, 1);
+	free(cfg);
+	close(c.fd);
+	close(mine.listen_fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -628,7 +704,7 @@ int main(void)
 		cmocka_unit_test(first_datagrams),  cmocka_unit_test(reports),
 		cmocka_unit_test(no_false_loss),    cmocka_unit_test(tcp_up),
 		cmocka_unit_test(tcp_down),         cmocka_unit_test(keys),
-		cmocka_unit_test(udp_up),
+		cmocka_unit_test(udp_up),           cmocka_unit_test(a_server_connects_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
