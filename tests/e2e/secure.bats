@@ -370,6 +370,8 @@ meters()
 	(($(awk '$1 == "udp" { print $3 }' meter2) <= $(awk '$1 == "udp" { print $2 }' meter2))) || fail "$(cat meter2)"
 	! grep -v '^udp' meter | grep -vE ': (ff|09|09fe0000007200000000)? ' || fail 'more is said than a byte or an error'
 	is 'connections that the server opened' "$(counted Tcp ActiveOpens)" 0
+	far bash -c '! : <>/dev/tcp/198.18.0.1/9' 2>/dev/null # nobody listens there; the counter sees it
+	is 'what the counter sees' "$(counted Tcp ActiveOpens)" 1
 	# Before it is known, a peer gets at most one byte for what it sends.
 	local first
 	for first in '' 'GET / HTTP/1.1\r\n\r\n' "$(printf '%040d' 0)" '\0\0\0\0'; do

@@ -311,6 +311,37 @@ static void a_count_below_what_came_is_told(void **state)
 	}
 }
 
+/* Where nothing was agreed, a server's longest time is an end, not the beginning of a grace of 40 s. */
+static void the_longest_time_ends_it(void **state)
+{
+	static const struct proto endless = {.name = "endless",
+					     .start = fake_start,
+					     .on_control = fake_control,
+					     .exchange = tell_sent,
+					     .say = fake_say,
+					     .data_ends = true};
+	struct flow_spec spec = {.transport = NET_UDP, .len = 1000, .rate_bps = 1000000};
+	struct scripted x = {.sent = 20, .came = 20};
+	struct measure_session ms;
+	int64_t began = clk_mono_ns();
+	struct test t;
+
+	(void)state;
+	open_udp_test(&t, &spec);
+	t.plan.duration_ns = 100 * NSEC_PER_MSEC;
+	t.ps.proto = &endless;
+	t.ps.arg = &x;
+	for (uint32_t i = 1; i <= 20; i++)
+		send_number(t.data[1], i, spec.len);
+	ms = (struct measure_session){
+		.proto = &t.ps, .run = t.run, .stop_fd = t.stop[0], .run_start_ns = began};
+	assert_int_equal(measure_session_run(&ms, "load", NULL), 0);
+	assert_in_range(clk_mono_ns() - began, 100 * NSEC_PER_MSEC, 30 * NSEC_PER_SEC);
+	assert_true(value(t.run, "udp.datagrams") == 20);
+	assert_true(value(t.run, "udp.lost") == 0);
+	close_test(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +349,7 @@ int main(void)
 		cmocka_unit_test(a_udp_session_ends_with_the_senders_count),
 		cmocka_unit_test(a_forged_number_at_no_rate),
 		cmocka_unit_test(a_count_below_what_came_is_told),
+		cmocka_unit_test(the_longest_time_ends_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
