@@ -146,7 +146,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 {
 	struct busy b = {0};
 	size_t k = i, last = i, end;
-	int64_t cpu;
+	int64_t cpu, before = CPU_ALL - 1;
 	bool list = false;
 
 	f->what = "top";
@@ -154,6 +154,9 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 		if (k > i && lex_is(l, k, "top") && lex_is(l, k + 1, "-"))
 			break;
 		end = label(l, k, &cpu);
+		if (end && cpu <= before) /* the next screen */
+			break;
+		before = end ? cpu : before;
 		end = end ? shares(l, end, cpu, f) : 0;
 		if (!end)
 			end = process(l, k, &b);

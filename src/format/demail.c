@@ -298,24 +298,29 @@ static size_t tag(struct demail_layer *y, const char *s, size_t n, size_t at)
 	return 0;
 }
 
+static size_t seek(const char *s, size_t n, size_t i, char c)
+{
+	const char *p = memchr(s + i, c, n - i);
+
+	return p ? (size_t)(p - s) : n;
+}
+
 /* True when something was undone. */
 static bool undo_html(struct demail_layer *y, const char *s, size_t n)
 {
+	size_t from = 0, amp = seek(s, n, 0, '&'), less = seek(s, n, 0, '<'), i;
 	bool any = false;
-	size_t from = 0;
 
-	for (size_t i = 0; i < n;) {
-		size_t used;
+	while ((i = amp < less ? amp : less) < n) {
+		size_t used = 0;
 
-		if (s[i] != '&' && s[i] != '<') {
-			i++;
-			continue;
-		}
 		keep(y, s, from, i - from);
 		used = s[i] == '&' ? entity(y, s, n, i) : tag(y, s, n, i);
 		any = any || used;
 		from = i + used;
 		i += used ? used : 1;
+		amp = amp < i ? seek(s, n, i, '&') : amp;
+		less = less < i ? seek(s, n, i, '<') : less;
 	}
 	keep(y, s, from, n - from);
 	return any;
@@ -430,7 +435,7 @@ static size_t escape(const char *s, size_t n, size_t i)
 	if (i < n && s[i] == '[') {
 		for (i++; i < n && i - from < 64 && s[i] >= 0x20 && s[i] < 0x40; i++)
 			;
-		return i < n ? i + 1 - from : i - from;
+		return i < n && s[i] != '\n' ? i + 1 - from : i - from;
 	}
 	if (i < n && s[i] == ']') {
 		for (; i < n && i - from < 512 && s[i] != 7 && s[i] != '\n'; i++)
@@ -454,8 +459,11 @@ static const struct {
 static size_t glyph(struct demail_layer *y, const char *s, size_t n, size_t i)
 {
 	for (size_t k = 0; k < ARRAY_LEN(glyphs); k++) {
-		size_t len = strlen(glyphs[k].in);
+		size_t len;
 
+		if (*glyphs[k].in != s[i])
+			continue;
+		len = strlen(glyphs[k].in);
 		if (i + len <= n && !memcmp(s + i, glyphs[k].in, len)) {
 			put(y, i, glyphs[k].out, strlen(glyphs[k].out));
 			return len;
@@ -486,6 +494,14 @@ static bool odd(char c)
 	return u >= 0x7f || (u < 0x20 && u != '\t' && u != '\n');
 }
 
+/* The length of a character that no mailer makes of another, or 0. */
+static size_t stays(const char *s, size_t n, size_t i)
+{
+	uint8_t c = (uint8_t)s[i];
+
+	return c >= 0xc3 && c != 0xe2 && c != 0xe3 && c != 0xef ? char_len(s, n, i) : 0;
+}
+
 static size_t odd_byte(struct demail_layer *y, const char *s, size_t n, size_t i)
 {
 	size_t used;
@@ -510,24 +526,52 @@ static size_t odd_byte(struct demail_layer *y, const char *s, size_t n, size_t i
 	}
 }
 
+/* Where the first odd byte of a line is, or its end; lines are short and most have none. */
+static size_t plain_run(const char *s, size_t i, size_t n)
+{
+	for (; i + 16 <= n; i += 16) {
+		unsigned any = 0;
+
+		for (size_t k = 0; k < 16; k++)
+			any |= odd(s[i + k]);
+		if (any)
+			break;
+	}
+	while (i < n && !odd(s[i]))
+		i++;
+	return i;
+}
+
+/* What stays as it is goes over in one piece, however many lines it has. */
 static void undo_lines(struct demail_layer *y, const char *s, size_t n)
 {
-	size_t i = 0, from;
+	size_t i = 0, from = 0;
 
 	while (i < n) {
-		i += line_prefix(s, n, i);
-		for (from = i; i < n && s[i] != '\n';) {
-			if (!odd(s[i])) {
-				i++;
+		size_t prefix = line_prefix(s, n, i);
+		const char *nl;
+		size_t end;
+
+		if (prefix) {
+			keep(y, s, from, i - from);
+			i += prefix;
+			from = i;
+		}
+		nl = memchr(s + i, '\n', n - i);
+		end = nl ? (size_t)(nl - s) : n;
+		while ((i = plain_run(s, i, end)) < end) {
+			size_t whole = stays(s, n, i);
+
+			i += whole;
+			if (whole)
 				continue;
-			}
 			keep(y, s, from, i - from);
 			i += odd_byte(y, s, n, i);
 			from = i;
 		}
 		i += i < n;
-		keep(y, s, from, i - from);
 	}
+	keep(y, s, from, n - from);
 }
 
 /* ---- all of them ---- */

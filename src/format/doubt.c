@@ -3,8 +3,6 @@
  * What makes a report doubtful is often not in the report: it was pasted before, the one above
  * ran three times as long, or the heading says other figures. Looked at when a report is told.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/rows.h"
@@ -15,17 +13,23 @@
  * than none. */
 static int digits(double v)
 {
-	char text[32], *p = text;
-	int n = 0, zeros = 0;
+	uint64_t u;
+	int n = 0;
 
-	snprintf(text, sizeof(text), "%.9g", fabs(v));
-	for (; *p && *p != 'e'; p++) {
-		if (*p < '0' || *p > '9' || (!n && *p == '0'))
-			continue;
+	v = fabs(v);
+	if (!(v > 0) || v > 1e300)
+		return 0;
+	/* Nine digits of it as a whole number. */
+	for (; v < 1e8; v *= v < 1 ? 1e8 : 10)
+		;
+	for (; v >= 1e9; v /= v >= 1e17 ? 1e8 : 10)
+		;
+	u = (uint64_t)(v + 0.5);
+	while (u && u % 10 == 0)
+		u /= 10;
+	for (; u; u /= 10)
 		n++;
-		zeros = *p == '0' ? zeros + 1 : 0;
-	}
-	return n - zeros;
+	return n;
 }
 
 #define DIGITS_ENOUGH 16
@@ -77,12 +81,16 @@ static double rate_of(const struct format_found *f)
 
 static const char *number(const char *s, double *v)
 {
-	char *end;
+	double unit = 1;
 
 	if (*s < '0' || *s > '9')
 		return NULL;
-	*v = strtod(s, &end);
-	return end;
+	for (*v = 0; *s >= '0' && *s <= '9'; s++)
+		*v = *v * 10 + (*s - '0');
+	if (*s == '.')
+		for (s++; *s >= '0' && *s <= '9'; s++)
+			*v += (*s - '0') * (unit /= 10);
+	return s;
 }
 
 /* "153/138mbps", "94 / 93 Mbits/sec": what two directions are said to give, in bit/s. */
@@ -116,6 +124,8 @@ static void look_for_pair(struct doubt *d, const char *lead)
 	double v[2];
 	bool inside = false; /* of a number or a word */
 
+	if (!strchr(lead, '/'))
+		return;
 	for (const char *p = lead; *p; p++) {
 		if (!inside && pair_at(p, v)) {
 			d->said[0] = v[0];

@@ -5,14 +5,16 @@
  * is whole.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/reader.h"
 
-#define FIGS_MAX (1u << 20)
-#define ROWS_MAX (1u << 21)
+#define FIGS_MAX  (1u << 20)
+#define ROWS_MAX  (1u << 21)
+#define WARNS_MAX 256
 
 /* Names live as long as their report, so they share blocks. */
 struct found_names {
@@ -24,25 +26,55 @@ struct found_names {
 
 void found_init(struct format_found *f, const char *kind)
 {
-	memset(f, 0, sizeof(*f));
+	memset(f, 0, offsetof(struct format_found, param)); /* which n_param tells of */
 	f->kind = f->what = kind;
+}
+
+static void free_names(struct found_names *b)
+{
+	while (b) {
+		struct found_names *next = b->next;
+
+		free(b);
+		b = next;
+	}
+}
+
+static void free_texts(struct format_found *f)
+{
+	for (size_t i = 0; i < f->n_warn; i++)
+		free(f->warn[i].text);
+	free(f->title);
+	free(f->lead);
+}
+
+void found_reset(struct format_found *f, const char *kind)
+{
+	struct format_found old = *f;
+
+	free_texts(f);
+	if (old.names) {
+		free_names(old.names->next);
+		old.names->next = NULL;
+		old.names->used = 0;
+	}
+	found_init(f, kind);
+	f->fig = old.fig;
+	f->cap_fig = old.cap_fig;
+	f->row = old.row;
+	f->cap_row = old.cap_row;
+	f->warn = old.warn;
+	f->cap_warn = old.cap_warn;
+	f->names = old.names;
 }
 
 void found_fini(struct format_found *f)
 {
-	for (size_t i = 0; i < f->n_warn; i++)
-		free(f->warn[i].text);
-	while (f->names) {
-		struct found_names *next = f->names->next;
-
-		free(f->names);
-		f->names = next;
-	}
+	free_texts(f);
+	free_names(f->names);
 	free(f->warn);
 	free(f->fig);
 	free(f->row);
-	free(f->title);
-	free(f->lead);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -57,21 +89,33 @@ struct model_dims found_dims(int dir, int view, int64_t flow)
 	return view >= 0 ? model_dims_with(d, DIM_VIEW, view) : d;
 }
 
+/* What is more than a report may have is left out; the rest is as good as it was. */
+static void *too_many(struct format_found *f, size_t max)
+{
+	f->partial = true;
+	if (!found_warned(f, WARN_MEMORY_CAP))
+		found_warn(f, WARN_MEMORY_CAP, "more than %zu figures or rows in one report", max);
+	return NULL;
+}
+
 /* A new element, all zero; NULL and failed when there is no room. */
 static void *grow(struct format_found *f, void *array, size_t *n, size_t *cap, size_t size,
 		  size_t max)
 {
 	char *v;
 
+	if (*n >= max)
+		return too_many(f, max);
 	memcpy(&v, array, sizeof(v));
 	if (*n == *cap) {
 		size_t more = *cap ? 2 * *cap : 16;
+		void *p = reallocarray(v, more, size);
 
-		v = *n < max ? reallocarray(v, more, size) : NULL;
-		if (!v) {
+		if (!p) {
 			f->failed = true;
 			return NULL;
 		}
+		v = p;
 		memcpy(array, &v, sizeof(v));
 		*cap = more;
 	}
@@ -141,19 +185,21 @@ struct found_row *found_row(struct format_found *f, double t0_s, double t1_s)
 
 void found_warn(struct format_found *f, enum model_warn_code code, const char *fmt, ...)
 {
-	struct found_warn *w = grow(f, &f->warn, &f->n_warn, &f->cap_warn, sizeof(*w), 256);
+	struct found_warn *w;
 	va_list ap;
 	char text[256];
 
-	if (!w) {
-		f->failed = f->n_warn < 256; /* more say nothing new */
+	if (f->n_warn >= WARNS_MAX) /* more say nothing new */
 		return;
-	}
+	w = grow(f, &f->warn, &f->n_warn, &f->cap_warn, sizeof(*w), WARNS_MAX);
+	if (!w)
+		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	if (strchr(fmt, '%'))
+		vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	w->code = code;
-	w->text = strdup(text);
+	w->text = strdup(strchr(fmt, '%') ? text : fmt);
 	f->failed = f->failed || !w->text;
 }
 
@@ -196,8 +242,7 @@ const char *found_join(struct format_found *f, const char *a, const char *b, con
 	for (size_t i = 0; i < 3; n += len[i++])
 		memcpy(dst + n, parts[i], len[i]);
 	for (size_t i = 0; i < n; i++)
-		if (!name_char(dst[i]))
-			dst[i] = '_';
+		dst[i] = name_char(dst[i]) ? dst[i] : '_';
 	dst[n] = '\0';
 	return dst;
 }

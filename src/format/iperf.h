@@ -5,7 +5,8 @@
 
 #include "format/reader.h"
 
-enum { IPERF_SUM = -2, IPERF_NONE = -1 }; /* ids that are no stream's */
+/* Ids that are no stream's; both = the two directions of one connection, added up. */
+enum { IPERF_BOTH = -3, IPERF_SUM = -2, IPERF_NONE = -1 };
 enum iperf_said { SAID_NOTHING, SAID_SENDER, SAID_RECEIVER };
 struct iperf_row {
 	int id;

@@ -9,6 +9,29 @@
 #include "format/iperf2_table.h"
 #include "format/iperf3_table.h"
 
+/* "[ 3]", "[ *1]", "[SUM]", "[SUM-2]": the index after it. */
+static size_t bracketed(const struct lex *l, size_t i, struct iperf_row *r)
+{
+	double c[MATCH_CAPS];
+	size_t k = i + 1;
+
+	if (!lex_is(l, i, "["))
+		return 0;
+	r->star = lex_is(l, k, "*");
+	k += r->star;
+	if (lex_num(l, k) && l->tok[k].num < 1e6 && lex_is(l, k + 1, "]")) {
+		r->id = (int)l->tok[k].num;
+		return k + 2;
+	}
+	r->star = false;
+	if (lex_starts(l, k, "FD") && l->tok[k].len > 2 && lex_is(l, k + 1, "]")) {
+		r->id = IPERF_BOTH;
+		return k + 2;
+	}
+	r->id = lex_is(l, k, "SUM") ? IPERF_SUM : IPERF_NONE;
+	return match(l, i, "[ SUM ( - # ) ]", c);
+}
+
 /* 0 also where there is none: clones print no stream. */
 static size_t read_id(const struct lex *l, size_t i, struct iperf_row *r)
 {
@@ -16,17 +39,8 @@ static size_t read_id(const struct lex *l, size_t i, struct iperf_row *r)
 	size_t e;
 
 	r->id = IPERF_NONE;
-	if ((e = match(l, i, "[ # ]", c)) && c[0] < 1e6) {
-		r->id = (int)c[0];
-	} else if ((e = match(l, i, "[ * # ]", c)) && c[0] < 1e6) {
-		r->id = (int)c[0];
-		r->star = true;
-	} else if ((e = match(l, i, "[ SUM ( - # ) ]", c))) {
-		r->id = IPERF_SUM;
-	} else {
-		return 0;
-	}
-	if (match(l, e, IPERF3_READS_ROLE, c)) {
+	e = bracketed(l, i, r);
+	if (e && match(l, e, IPERF3_READS_ROLE, c)) {
 		r->role = *lex_text(l, e + 1);
 		r->role_end = lex_text(l, e + 1)[3];
 		e += 3;
@@ -234,6 +248,11 @@ size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 	double c[MATCH_CAPS];
 	size_t e;
 
+	/* Whatever is none is so after a look at one or two tokens. */
+	if (lex_is(l, i, "[") ? !lex_num(l, i + 1) && !lex_is(l, i + 1, "*") &&
+					!lex_is(l, i + 1, "SUM") && !lex_starts(l, i + 1, "FD")
+			      : !lex_num(l, i) || !lex_is(l, i + 1, "-"))
+		return 0;
 	*r = (struct iperf_row){
 		.bytes = UNSET, .bps = UNSET, .retr = UNSET, .cwnd = UNSET, .rtt = UNSET};
 	r->jitter = r->lost = r->total = r->datagrams = r->writes = r->netpwr = UNSET;
@@ -249,7 +268,8 @@ size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 	r->t_decimals = l->tok[i].decimals;
 	r->t_step = found_resolution(&l->tok[i + 2], 1);
 	i += 4;
-	if ((e = match(l, i, IPERF2_READS_ORDER, c)) && lex_starts(l, e, "out-of-order")) {
+	if (lex_is(l, i + 1, "datagrams") && (e = match(l, i, IPERF2_READS_ORDER, c)) &&
+	    lex_starts(l, e, "out-of-order")) {
 		r->reordered = c[0];
 		return e + 1;
 	}

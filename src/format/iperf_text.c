@@ -273,6 +273,10 @@ bool iperf_again(struct iperf_acc *a, const struct iperf_row *r)
 	const struct iperf_flow *fl = flow_of(a, r);
 	const struct iperf_side *s = &fl->side[r->said];
 
+	/* An interval that is earlier than the one before it. */
+	if (r->said == SAID_NOTHING && s->n && !s->whole && r->t0 > 0 && r->t1 < s->t1 &&
+	    !s->omitted)
+		return true;
 	if (a->gen == 3) {
 		if (r->said != SAID_NOTHING)
 			return s->n > 0;
@@ -438,6 +442,10 @@ static size_t item(const struct lex *l, size_t i, size_t known, struct iperf_acc
 									  : 0;
 	if (e && r.id == IPERF_NONE && a->gen == 3)
 		e = 0;
+	if (e && r.id == IPERF_BOTH) {
+		a->full_duplex = true;
+		return e;
+	}
 	if (e) {
 		struct iperf_row probe = r;
 

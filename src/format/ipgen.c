@@ -28,6 +28,8 @@ static size_t param(const struct graph *g, size_t i)
 {
 	double c[MATCH_CAPS];
 
+	if (!lex_is(g->l, i, "rfc2544"))
+		return 0;
 	for (size_t k = 0; k < ARRAY_LEN(heads); k++) {
 		size_t end = match(g->l, i, heads[k], c);
 
@@ -107,11 +109,11 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 	f->what = "rfc2544";
 	while (k < l->n && k <= last + 160) {
-		size_t end = k > i && g.n && lex_is(l, k, "rfc2544") ? l->n : param(&g, k);
+		size_t end;
 
-		if (end == l->n && g.n && lex_is(l, k, "rfc2544"))
+		if (g.n && lex_is(l, k, "rfc2544"))
 			break; /* the next run */
-		end = end ? end : row(&g, k);
+		end = l->tok[k].type == LEX_NUM ? row(&g, k) : param(&g, k);
 		last = end ? end : last;
 		k = end ? end : k + 1;
 	}

@@ -40,10 +40,26 @@ static double power10(int k)
 	return k < 0 ? 1 : p[k < 22 ? k : 22];
 }
 
+static bool digit_at(const struct lex *l, size_t i)
+{
+	return i < l->len && (uint8_t)(l->text[i] - '0') < 10;
+}
+
+/* *v goes on with the digits at i, of which there are *n. */
 static size_t digits(const struct lex *l, size_t i, double *v, int *n)
 {
-	for (*n = 0; kind(l, i) == C_DIGIT; i++, ++*n)
-		*v = *v * 10 + (l->text[i] - '0');
+	size_t from = i;
+
+	while (digit_at(l, i)) {
+		size_t k = i, end = l->len - i > 15 ? i + 15 : l->len;
+		uint64_t u = 0; /* so many are exact, and quicker than as doubles */
+
+		for (; k < end && digit_at(l, k); k++)
+			u = u * 10 + (uint64_t)(l->text[k] - '0');
+		*v = *v * power10((int)(k - i)) + (double)u;
+		i = k;
+	}
+	*n = (int)(i - from);
 	return i;
 }
 

@@ -42,7 +42,7 @@ static double prefix(char c)
 static bool one_of(const char *s, size_t n, const char *const *v)
 {
 	for (; *v; v++)
-		if (strlen(*v) == n && !memcmp(*v, s, n))
+		if (**v == *s && strlen(*v) == n && !memcmp(*v, s, n))
 			return true;
 	return false;
 }
@@ -108,7 +108,8 @@ double match_time_unit(const char *s, size_t n)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (strlen(units[i].name) == n && !memcmp(units[i].name, s, n))
+		if (*units[i].name == *s && strlen(units[i].name) == n &&
+		    !memcmp(units[i].name, s, n))
 			return units[i].seconds;
 	return UNSET;
 }

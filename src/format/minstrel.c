@@ -4,7 +4,6 @@
  * and its name; which columns follow, by how many numbers there are.
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "format/rows.h"
@@ -93,7 +92,8 @@ static bool is_mode(const struct lex *l, size_t i)
 	for (size_t k = 0; k < ARRAY_LEN(modes); k++) {
 		size_t len = strlen(modes[k]);
 
-		if (n >= len && !memcmp(s, modes[k], len) && (n == len || s[len] == '/'))
+		if (*s == *modes[k] && n >= len && !memcmp(s, modes[k], len) &&
+		    (n == len || s[len] == '/'))
 			return true;
 	}
 	return false;
@@ -128,6 +128,13 @@ static void mark(struct rate *r, const char *s, size_t n)
 	r->flags[k] = '\0';
 }
 
+static void show(struct rate *r, const char *s, size_t n)
+{
+	n = n < 16 ? n : 16;
+	memcpy(r->shown, s, n);
+	r->shown[n] = '\0';
+}
+
 /* "MCS4", "MCS4/1", "6.0M": index after it. */
 static size_t rate_name(const struct lex *l, size_t i, size_t skip, struct rate *r)
 {
@@ -146,7 +153,7 @@ static size_t rate_name(const struct lex *l, size_t i, size_t skip, struct rate 
 		return 0;
 	}
 	append(r->name, s, n);
-	snprintf(r->shown, sizeof(r->shown), "%.*s", (int)(n < 16 ? n : 16), s);
+	show(r, s, n);
 	return end;
 }
 
@@ -179,7 +186,11 @@ static size_t head(const struct lex *l, size_t i, struct rate *r)
 /* Before HT a rate is flags and its Mbit/s. */
 static size_t legacy_head(const struct lex *l, size_t i, struct rate *r)
 {
-	static const double rates[] = {1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54};
+	static const struct {
+		double mbps;
+		const char *name;
+	} rates[] = {{1, "1"},   {2, "2"},   {5.5, "5.5"}, {6, "6"},   {9, "9"},   {11, "11"},
+		     {12, "12"}, {18, "18"}, {24, "24"},   {36, "36"}, {48, "48"}, {54, "54"}};
 	size_t k = i, n;
 
 	*r = (struct rate){{0}, {0}, {0}};
@@ -190,9 +201,10 @@ static size_t legacy_head(const struct lex *l, size_t i, struct rate *r)
 		k++;
 	}
 	for (size_t c = 0; lex_num(l, k) && c < ARRAY_LEN(rates); c++)
-		if (l->tok[k].num == rates[c]) {
-			snprintf(r->name, sizeof(r->name), "legacy_%g", rates[c]);
-			snprintf(r->shown, sizeof(r->shown), "%g", rates[c]);
+		if (l->tok[k].num == rates[c].mbps) {
+			append(r->name, "legacy_", 7);
+			append(r->name, rates[c].name, strlen(rates[c].name));
+			show(r, rates[c].name, strlen(rates[c].name));
 			return k + 1;
 		}
 	return 0;
@@ -413,11 +425,16 @@ static size_t csv_row(struct minstrel *m, size_t i)
 static size_t csv_parse(const struct lex *l, size_t i, struct format_found *f)
 {
 	struct minstrel m = {.l = l, .f = f, .ideal = UNSET};
+	struct rate first, r;
 	size_t k = i, end;
 
 	f->what = "minstrel";
-	while (k < l->n && (end = csv_row(&m, k)) > 0)
+	csv_head(l, i, &first);
+	while (k < l->n && (end = csv_row(&m, k)) > 0) {
 		k = end;
+		if (csv_head(l, k, &r) && !strcmp(r.name, first.name))
+			break; /* the table of the next moment */
+	}
 	finish(&m);
 	return k > i ? k : i + 1;
 }

@@ -18,9 +18,20 @@ struct mpstat {
 	const char *col[COLS];
 	size_t n;
 	double head_time, time; /* of day */
-	int64_t sample;
-	bool boot;
+	int64_t sample, cpu;    /* latest */
+	bool boot, average, over;
 };
+
+/* Does what was seen last come after this, or was it the same? Then another report has begun. Twelve
+ * hours and midnight go back further than any other clock. */
+static bool again(const struct mpstat *m, double t, int64_t cpu)
+{
+	if (t < 0)
+		return m->average && cpu <= m->cpu;
+	if (m->average || (t == m->time && cpu <= m->cpu))
+		return true;
+	return t < m->time && t > m->time - 11 * 3600;
+}
 
 /* "CPU %usr %nice …": index after it. */
 static size_t columns(struct mpstat *m, size_t i)
@@ -85,6 +96,18 @@ static size_t begin(struct mpstat *m, size_t i, double *t)
 	return end;
 }
 
+static size_t sample(struct mpstat *m, size_t i, double t, int64_t cpu)
+{
+	if (t >= 0 && t != m->time) {
+		m->time = t;
+		m->sample++;
+	}
+	m->average = t < 0;
+	m->cpu = cpu;
+	m->boot = m->boot || (t >= 0 && t == m->head_time);
+	return shares(m, i, cpu, t < 0 ? -1 : m->sample);
+}
+
 static size_t line(struct mpstat *m, size_t i)
 {
 	double t;
@@ -93,6 +116,12 @@ static size_t line(struct mpstat *m, size_t i)
 	for (size_t k = at; at && k < at + LEAD && k < m->l->n; k++) {
 		bool all = lex_is(m->l, k, "all");
 
+		int64_t cpu;
+
+		if (t >= 0 && m->average && lex_is(m->l, k, "CPU")) {
+			m->over = true;
+			return 0;
+		}
 		end = columns(m, k);
 		if (end) {
 			m->head_time = t;
@@ -100,13 +129,9 @@ static size_t line(struct mpstat *m, size_t i)
 		}
 		if (!m->n || (!all && !lex_num(m->l, k)))
 			continue;
-		if (t >= 0 && t != m->time) {
-			m->time = t;
-			m->sample++;
-		}
-		m->boot = m->boot || (t >= 0 && t == m->head_time);
-		return shares(m, k + 1, all ? CPU_ALL : (int64_t)m->l->tok[k].num,
-			      t < 0 ? -1 : m->sample);
+		cpu = all ? CPU_ALL : (int64_t)m->l->tok[k].num;
+		m->over = again(m, t, cpu);
+		return m->over ? 0 : sample(m, k + 1, t, cpu);
 	}
 	return 0;
 }
@@ -117,9 +142,12 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	size_t k = i, last = i;
 
 	f->what = "mpstat";
+	m.cpu = CPU_ALL - 1;
 	while (k < l->n && k <= last + 40) {
 		size_t end = line(&m, k);
 
+		if (m.over)
+			break;
 		last = end ? end : last;
 		k = end ? end : k + 1;
 	}

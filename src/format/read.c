@@ -59,6 +59,7 @@ struct reading {
 		const char *why;
 	} skip;
 	struct doubt doubt;
+	struct format_found f; /* the report that is read */
 	uint64_t *marks;
 	size_t n_marks;
 	struct format_read_sum sum;
@@ -216,35 +217,38 @@ static bool is_ruler(const char *s, size_t n)
 	return true;
 }
 
+static bool is_mark(char c)
+{
+	return c == '#' || c == '$' || c == '%' || c == '>';
+}
+
 /* A command that somebody typed is no heading. */
 static bool is_prompt(const char *s, size_t n)
 {
-	const char *mark = NULL;
-
-	for (size_t i = 0; i + 1 < n && !mark; i++)
-		if (strchr("#$%>", s[i]) && s[i + 1] == ' ' && (i == 0 || s[i - 1] != ' '))
-			mark = s + i;
-	return mark || (n && s[n - 1] == '{') || memmem(s, n, ":/#", 3);
+	for (size_t i = 0; i + 1 < n; i++)
+		if (s[i + 1] == ' ' && is_mark(s[i]) && (i == 0 || s[i - 1] != ' '))
+			return true;
+	return (n && s[n - 1] == '{') || memmem(s, n, ":/#", 3);
 }
 
 /* The last line of prose in it. */
 static char *title(const char *lead)
 {
-	const char *best = NULL, *line = lead;
-	size_t best_n = 0;
+	const char *end = lead + strlen(lead);
 
-	while (line && *line) {
-		const char *nl = strchr(line, '\n');
-		size_t n = nl ? (size_t)(nl - line) : strlen(line), skip = strspn(line, " \t");
+	while (end > lead) {
+		const char *nl = memrchr(lead, '\n', (size_t)(end - lead));
+		const char *line = nl ? nl + 1 : lead;
+		size_t n = (size_t)(end - line), blanks = 0;
 
-		if (skip < n && n < 200 && !is_ruler(line, n) &&
-		    !is_prompt(line + skip, n - skip)) {
-			best = line + skip;
-			best_n = n - skip;
-		}
-		line = nl ? nl + 1 : NULL;
+		while (blanks < n && (line[blanks] == ' ' || line[blanks] == '\t'))
+			blanks++;
+		if (blanks < n && n < 200 && !is_ruler(line, n) &&
+		    !is_prompt(line + blanks, n - blanks))
+			return strndup(line + blanks, n - blanks);
+		end = nl ? nl : lead;
 	}
-	return best ? strndup(best, best_n) : NULL;
+	return NULL;
 }
 
 static int tell(struct reading *g, struct format_found *f, size_t skipped_from, size_t i,
@@ -315,27 +319,24 @@ static int block(struct reading *g, bool last, size_t *carry, size_t *seen)
 
 	while (i < n && rc >= 0) {
 		const struct reader *rd = who(g, i);
-		struct format_found f;
+		struct format_found *f = &g->f;
 		size_t end;
 
 		if (!rd) {
 			i++;
 			continue;
 		}
-		found_init(&f, rd->kind);
-		end = rd->parse(&g->l, i, &f);
+		found_reset(f, rd->kind);
+		end = rd->parse(&g->l, i, f);
 		if (end <= i || end > n)
 			end = i + 1;
-		if (!last && end + LOOK >= n) {
-			found_fini(&f);
+		if (!last && end + LOOK >= n)
 			break;
-		}
-		if (f.n_fig || f.n_row || f.n_warn || f.failed) {
-			rc = tell(g, &f, nobody, i, end, seen);
+		if (f->n_fig || f->n_row || f->n_warn || f->failed) {
+			rc = tell(g, f, nobody, i, end, seen);
 			nobody = end;
 		}
 		i = end;
-		found_fini(&f);
 	}
 	if (i >= n && !last)
 		i = n > LOOK ? n - LOOK : 0;
@@ -407,6 +408,7 @@ int format_read_text(const struct format_reading *r, struct format_read_sum *sum
 	g.sum.lines = g.line;
 	if (sum)
 		*sum = g.sum;
+	found_fini(&g.f);
 	demail_fini(&g.d);
 	lex_fini(&g.l);
 	free(g.raw);

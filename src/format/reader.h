@@ -61,16 +61,24 @@ static inline const char *lex_text(const struct lex *l, size_t i)
 {
 	return l->text + l->tok[i].off;
 }
-/* False past the end. Words are compared with their case. */
+/* False past the end. Words are compared with their case; most differ in their first character. */
 static inline bool lex_starts(const struct lex *l, size_t i, const char *prefix)
 {
-	size_t n = strlen(prefix);
+	size_t n;
 
-	return i < l->n && l->tok[i].len >= n && !memcmp(lex_text(l, i), prefix, n);
+	if (i >= l->n || *lex_text(l, i) != *prefix)
+		return false;
+	n = strlen(prefix);
+	return l->tok[i].len >= n && !memcmp(lex_text(l, i), prefix, n);
 }
 static inline bool lex_is(const struct lex *l, size_t i, const char *word)
 {
-	return lex_starts(l, i, word) && l->tok[i].len == strlen(word);
+	size_t n;
+
+	if (i >= l->n || *lex_text(l, i) != *word)
+		return false;
+	n = strlen(word);
+	return l->tok[i].len == n && !memcmp(lex_text(l, i), word, n);
 }
 /* A whole number, none that was cut off. */
 static inline bool lex_num(const struct lex *l, size_t i)
@@ -210,16 +218,18 @@ struct format_found {
 	size_t n_row, cap_row;
 	struct found_warn *warn;
 	size_t n_warn, cap_warn;
-	struct {
-		char key[16], value[96];
-	} param[8];
 	size_t n_param;
 	char *title;               /* the heading above it, or NULL */
 	struct found_names *names; /* what found_name keeps */
 	char *lead;  /* the text between the report before and this one (its end), or NULL */
 	bool failed; /* out of memory */
+	struct {
+		char key[16], value[96];
+	} param[8];
 };
 void found_init(struct format_found *f, const char *kind);
+/* An empty one again, which keeps its room. */
+void found_reset(struct format_found *f, const char *kind);
 void found_fini(struct format_found *f);
 /* dir, view: -1 = none; flow: -1 = the total. */
 struct model_dims found_dims(int dir, int view, int64_t flow);

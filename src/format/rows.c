@@ -120,10 +120,13 @@ size_t rows_duration(const struct lex *l, size_t i, double *seconds)
 
 double rows_value(const struct format_found *f, const char *metric, enum model_stat stat)
 {
-	for (size_t i = 0; i < f->n_fig; i++)
-		if (!strcmp(f->fig[i].metric, metric) && f->fig[i].stat == stat &&
-		    f->fig[i].state == MODEL_KNOWN)
-			return f->fig[i].value;
+	for (size_t i = 0; i < f->n_fig; i++) {
+		const struct found_fig *g = &f->fig[i];
+
+		if (*g->metric == *metric && g->stat == stat && g->state == MODEL_KNOWN &&
+		    !strcmp(g->metric, metric))
+			return g->value;
+	}
 	return UNSET;
 }
 

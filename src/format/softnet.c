@@ -5,11 +5,15 @@
  */
 #include "format/rows.h"
 
-#define DIGITS 8
-#define MOST   20
-#define NEWEST 15 /* columns, Linux 6.12 */
-#define NINE   9  /* columns of the oldest kernels */
-#define LEAST  9
+#define DIGITS       8
+#define MOST         20
+#define NEWEST       15 /* columns, Linux 6.12 */
+#define NEVER        12 /* columns that no kernel prints */
+#define ZEROS_FROM   3
+#define ZEROS_TO     8
+#define PACKETS_SURE 65536
+#define NINE         9 /* columns of the oldest kernels */
+#define LEAST        9
 
 static const struct {
 	size_t column;
@@ -77,13 +81,22 @@ static size_t row(const struct lex *l, size_t at, double *v, size_t *end)
 	return n;
 }
 
-/* Has the row after this one no more numbers? */
-static bool next_as_long(const struct lex *l, size_t end, size_t n)
+/*
+ * The text may begin within its first row. Five columns have held nothing for many years, and all rows
+ * of a machine are equally long; one that stands alone is believed when its first number can only be
+ * packets.
+ */
+static bool first_whole(const struct lex *l, const double *v, size_t n, size_t end)
 {
-	double v[MOST];
-	size_t stop;
+	double next[MOST];
+	size_t stop, more = end < l->len ? row(l, blanks(l, end + 1), next, &stop) : 0;
 
-	return end >= l->len || row(l, blanks(l, end + 1), v, &stop) <= n;
+	for (size_t k = ZEROS_FROM; k < ZEROS_TO; k++)
+		if (v[k] != 0)
+			return false;
+	if (more >= LEAST && more >= n)
+		return more == n;
+	return v[0] >= PACKETS_SURE && n != NEVER && (n > NINE || end + 1 < l->len);
 }
 
 static void put(struct format_found *f, const double *v, size_t n, size_t place)
@@ -105,8 +118,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 	f->what = "softnet";
 	while ((n = row(l, at, v, &end)) >= LEAST) {
-		/* The text may begin within its first row. */
-		if (place || i || (next_as_long(l, end, n) && (n > NINE || end + 1 < l->len)))
+		if (place || i || first_whole(l, v, n, end))
 			put(f, v, n, place);
 		place++;
 		widest = n > widest ? n : widest;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tc -s qdisc, as text and as JSON. A qdisc is a report. What the root counts its children count
+ * tc -s qdisc and class, as text and as JSON. A qdisc is a report, a class another. What the root counts its children count
  * again, so theirs have other names and nobody can add them up.
  */
 #include <string.h>
@@ -35,6 +35,10 @@ static const struct rows_pat lines[] = {
 	{"min/max overhead-adjusted size : # / #", {ROWS_NONE}},
 	{"average network hdr offset : #", {ROWS_NONE}},
 	{"count # lastcount # ldelay", {ROWS_NONE}},
+	{"rate # %w # pps backlog # %w # p requeues #", {ROWS_NONE}},
+	{"lended : # borrowed : # giants : #",
+	 {{"lended", 0, 1, 0, 0}, {"borrowed", 0, 1, 0, 0}, {"giants", 0, 1, 0, 0}}},
+	{"tokens : -# ctokens : -#", {ROWS_NONE}},
 	{"flows # \\( inactive # throttled # \\)", {ROWS_NONE}},
 };
 
@@ -225,17 +229,31 @@ static void loss(struct qdisc *q)
 	found_prov(q->f, MODEL_DERIVED);
 }
 
+/* "qdisc htb 1:" or "class htb 1:10": is it a class? */
+static bool is_class(const struct lex *l, size_t i)
+{
+	return lex_is(l, i, "class") && lex_line(l, i) && i + 3 < l->n &&
+	       l->tok[i + 1].type == LEX_WORD && (lex_is(l, i + 3, ":") || lex_is(l, i + 2, ":"));
+}
+
+static bool begins(const struct lex *l, size_t i)
+{
+	return lex_is(l, i, "qdisc") || is_class(l, i);
+}
+
 static size_t head(struct qdisc *q, size_t i)
 {
 	char kind[24];
-	bool root = false;
+	bool root = false, class = lex_is(q->l, i, "class");
 	size_t k = i + 2;
 
-	found_param(q->f, "qdisc", "%s", rows_text(q->l, i + 1, kind, sizeof(kind)));
+	q->child = class; /* its qdisc counts the same */
+	found_param(q->f, class ? "class" : "qdisc", "%s",
+		    rows_text(q->l, i + 1, kind, sizeof(kind)));
 	for (; k < q->l->n && k < i + HEAD_MAX; k++) {
-		if (lex_is(q->l, k, "Sent") || lex_is(q->l, k, "qdisc"))
+		if (lex_is(q->l, k, "Sent") || begins(q->l, k))
 			break;
-		root = root || lex_is(q->l, k, "root");
+		root = root || (!class && lex_is(q->l, k, "root"));
 		if (lex_is(q->l, k, "parent"))
 			q->child = true;
 	}
@@ -250,7 +268,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	size_t k = head(&q, i), last = i + 2;
 
 	f->what = "tc";
-	while (k < l->n && k <= last + (last == i + 2 ? HEAD_MAX : GAP) && !lex_is(l, k, "qdisc")) {
+	while (k < l->n && k <= last + (last == i + 2 ? HEAD_MAX : GAP) && !begins(l, k)) {
 		size_t end = line(&q, k);
 
 		end = end ? end : tin_table(&q, k);
@@ -267,11 +285,12 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 static bool sniff(const struct lex *l, size_t i)
 {
-	return lex_is(l, i, "qdisc") && i + 3 < l->n && l->tok[i + 1].type == LEX_WORD &&
-	       (lex_is(l, i + 3, ":") || lex_is(l, i + 2, ":") || lex_is(l, i + 4, ":"));
+	return is_class(l, i) ||
+	       (lex_is(l, i, "qdisc") && i + 3 < l->n && l->tok[i + 1].type == LEX_WORD &&
+		(lex_is(l, i + 3, ":") || lex_is(l, i + 2, ":") || lex_is(l, i + 4, ":")));
 }
 
-const struct reader reader_tc = {"tc", "q", sniff, parse};
+const struct reader reader_tc = {"tc", "q cl", sniff, parse};
 
 /* ---- JSON ---- */
 
