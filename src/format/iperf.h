@@ -19,6 +19,7 @@ struct iperf_row {
 	double t0, t1, t_step;
 	double bytes, bytes_step, bps, bps_step; /* NaN = not there */
 	double retr, cwnd, rtt, jitter, lost, total, datagrams, writes, netpwr, reordered, pps;
+	double latency[4]; /* mean, least, most, deviation: seconds */
 };
 /* A row "[id] a-b sec …" at token i: the index after it, or 0. */
 size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r);

@@ -72,6 +72,7 @@ static void take(const struct csv_row *c, struct iperf_row *r)
 	*r = (struct iperf_row){.retr = UNSET, .cwnd = UNSET, .rtt = UNSET, .t_step = 0.1};
 	r->jitter = r->lost = r->total = r->datagrams = r->writes = UNSET;
 	r->netpwr = r->reordered = r->pps = UNSET;
+	r->latency[0] = r->latency[1] = r->latency[2] = r->latency[3] = UNSET;
 	r->id = c->v[5] < 0 ? IPERF_SUM : (int)fmin(c->v[5], 1e6);
 	r->t0 = c->t0;
 	r->t1 = c->t1;

@@ -58,7 +58,7 @@ static const char *const iperf2_headers[IPERF2_FORMS] = {
 #define IPERF2_READS_PPS "# pps"
 
 #define IPERF2_PUT_LATENCY   " %.3f/%.3f/%.3f/%.3f ms"
-#define IPERF2_READS_LATENCY "-# / -# / -# / -# ms (-# pps)"
+#define IPERF2_READS_LATENCY "-# / -# / -# / -# ms ( -# pps )"
 #define IPERF2_PUT_PROGRESS  " %.0f pps %.0f/%.0f(0) pkts"
 
 #define IPERF2_PUT_ORDER   "  %.0f datagrams received out-of-order"

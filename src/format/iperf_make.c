@@ -131,8 +131,11 @@ static bool bogus_retr(const struct iperf_row *r)
 
 static void put_tails(struct make *m, const struct iperf_row *r, struct model_dims d, int view)
 {
+	static const enum model_stat stats[] = {STAT_MEAN, STAT_MIN, STAT_MAX, STAT_STDDEV};
 	bool udp = m->a->udp;
 
+	for (size_t i = 0; i < ARRAY_LEN(stats); i++)
+		found_ext(m->f, "ext.iperf.latency", UNIT_SECOND, stats[i], d, r->latency[i], 1e-6);
 	if (!udp && !isnan(r->retr) && view != MODEL_RECEIVER) {
 		if (bogus_retr(r)) {
 			found_unknown(m->f, "tcp.retransmits", d);
@@ -144,6 +147,7 @@ static void put_tails(struct make *m, const struct iperf_row *r, struct model_di
 	put(m, "tcp.cwnd", d, udp ? UNSET : r->cwnd, 0);
 	put(m, "tcp.rtt", d, r->rtt, 1e-6);
 	found_ext(m->f, "ext.iperf.writes", UNIT_NONE, STAT_VALUE, d, r->writes, 1);
+	found_ext(m->f, "ext.iperf.pps", UNIT_PPS, STAT_VALUE, d, r->pps, 1);
 	found_ext(m->f, "ext.iperf.netpwr", UNIT_NONE, STAT_VALUE, d, r->netpwr, 0);
 	if (view == MODEL_SENDER && udp) {
 		put(m, "udp.datagrams", d, isnan(r->total) ? r->retr : r->total, 1);

@@ -140,11 +140,14 @@ static size_t udp_tail(const struct lex *l, size_t i, struct iperf_row *r)
 	e = k ? k : e;
 	k = match(l, e, IPERF2_READS_LATENCY, c); /* latency of iperf 2 -e */
 	if (k) {
-		r->rtt = UNSET;
+		for (size_t n = 0; n < ARRAY_LEN(r->latency); n++)
+			r->latency[n] = c[n] / 1e3;
 		r->pps = c[4];
 		e = k;
-		k = match(l, e, "-# / -# ( \\( # \\) ) (pkts)", c);
-		e = k ? k : e;
+		k = match(l, e, "-# / -# ( \\( # \\) ) ( pkts )", c);
+		e = k && !lex_line(l, e) ? k : e;
+		if (!isnan(r->pps) && lex_num(l, e) && !lex_line(l, e) && !lex_is(l, e + 1, "-"))
+			r->netpwr = l->tok[e++].num;
 	}
 	return e;
 }
@@ -257,8 +260,10 @@ size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 		.bytes = UNSET, .bps = UNSET, .retr = UNSET, .cwnd = UNSET, .rtt = UNSET};
 	r->jitter = r->lost = r->total = r->datagrams = r->writes = r->netpwr = UNSET;
 	r->reordered = r->pps = UNSET;
+	r->latency[0] = r->latency[1] = r->latency[2] = r->latency[3] = UNSET;
 	e = read_id(l, i, r);
-	if (!e && (!lex_num(l, i) || !l->tok[i].off)) /* the text may begin inside the number */
+	/* The text may begin inside the number, or behind what says whose row it is. */
+	if (!e && (!lex_num(l, i) || !i || lex_is(l, i - 1, "]")))
 		return 0;
 	i = e ? e : i;
 	if (!match(l, i, IPERF3_READS_TIME, c) || c[1] < c[0] || c[1] > 1e8)

@@ -334,6 +334,12 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	return p.last;
 }
 
+/* In a comment or a string of a program it is only quoted. */
+static bool in_source(const struct lex *l, size_t i)
+{
+	return i && !lex_line(l, i) && (lex_is(l, i - 1, "*") || lex_is(l, i - 1, "\""));
+}
+
 static bool sniff(const struct lex *l, size_t i)
 {
 	double c[4], v[MATCH_CAPS];
@@ -346,7 +352,7 @@ static bool sniff(const struct lex *l, size_t i)
 	case 'p':
 		return match(l, i, "ping|ping6 statistics - - -", v);
 	default:
-		return lex_num(l, i) &&
+		return lex_num(l, i) && !in_source(l, i) &&
 		       (lex_is(l, i + 1, "bytes") || lex_is(l, i + 1, "packets")) &&
 		       (match(l, i, "# bytes from", v) ||
 			match(l, i, "# packets transmitted , # ( packets ) received", v));
