@@ -68,6 +68,7 @@ struct iperf_acc {
 	bool next_remote;     /* it is the other end's report */
 	bool no_view;         /* which end wrote a row is not known */
 	bool failed, cut;
+	bool broken; /* interrupted, or without its control connection: no results were exchanged */
 	/* Which phrases may begin with a number, with a character: a bit each. */
 	uint64_t phrase_num, phrase[IPERF_PHRASE_KEYS];
 	/* The first n_conn and n_flow of these. */

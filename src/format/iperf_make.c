@@ -21,6 +21,7 @@ struct make {
 	size_t streams[2]; /* of each direction */
 	bool sum[2];       /* a sum of each is printed */
 	bool received;     /* a receiver got something */
+	double sent;       /* bytes of the sender that says most */
 };
 
 /* ---- whose row it is ---- */
@@ -104,6 +105,25 @@ static void put(struct make *m, const char *metric, struct model_dims d, double 
 	found_fig(m->f, metric, STAT_VALUE, d, v, step);
 }
 
+/*
+ * A client that did not hear the receiver's result prints 0. So does one whose data got stuck, but then
+ * no more was sent than buffers take.
+ */
+static bool unheard(const struct make *m, const struct iperf_row *r)
+{
+	return m->a->broken && !m->a->server && r->said == SAID_RECEIVER && r->bytes <= 0;
+}
+
+static bool was_broken(const struct make *m)
+{
+	bool zero = false;
+
+	for (size_t i = 0; i < m->a->n; i++)
+		zero = zero || (m->a->row[i].said == SAID_RECEIVER && m->a->row[i].bytes <= 0);
+	return m->a->gen == 3 && !m->a->server && !m->a->udp && zero && !m->received &&
+	       m->sent > 16777216;
+}
+
 static void put_rates(struct make *m, const struct iperf_row *r, struct model_dims d, int view)
 {
 	const char *rate = view == MODEL_SENDER ? "throughput.sent" : "goodput";
@@ -175,6 +195,10 @@ static void put_summary(struct make *m, const struct iperf_row *r)
 	if (both) { /* is no direction's figure */
 		found_ext(m->f, "ext.iperf.both", UNIT_BPS, STAT_VALUE, DIMS_NONE, r->bps,
 			  r->bps_step);
+		return;
+	}
+	if (unheard(m, r)) {
+		found_unknown(m->f, "goodput", d);
 		return;
 	}
 	put_rates(m, r, d, view);
@@ -393,6 +417,10 @@ static void judge_ends(struct make *m, double seconds)
 		found_warn(m->f, WARN_SENDER_ONLY, "what arrived is not in the report");
 	if (none)
 		found_warn(m->f, WARN_MISSING_SIDE, "whose figures these are is not said");
+	if (m->a->broken) {
+		m->f->partial = true;
+		found_warn(m->f, WARN_INCOMPLETE, "it was interrupted or lost its peer");
+	}
 	if (seconds > 0 && seconds < 0.995)
 		found_warn(m->f, WARN_SHORT_RUN, "%.3g s", seconds);
 	if (!isnan(m->a->rate_told) && (m->a->rate_told > 0 || m->a->udp))
@@ -617,11 +645,14 @@ void iperf_make(struct iperf_acc *a, struct format_found *f)
 		if (a->row[i].id == IPERF_SUM && a->row[i].summary)
 			m.sum[a->row[i].role == 'R'] = true;
 		m.received = m.received || (a->row[i].said == SAID_RECEIVER && a->row[i].bytes > 0);
+		if (a->row[i].said == SAID_SENDER)
+			m.sent = fmax(m.sent, a->row[i].bytes);
 	}
 	for (size_t i = 0; i < a->n_flow; i++) {
 		a->full_duplex = a->full_duplex || a->flow[i].star;
 		m.streams[a->flow[i].role == 'R'] += a->flow[i].id >= 0 && !a->flow[i].star;
 	}
+	a->broken = a->broken || was_broken(&m);
 	if (lone_sum(a)) {
 		found_warn(f, WARN_TRUNCATED,
 			   "a sum without its streams may be of both directions");

@@ -35,6 +35,7 @@ enum phrase_effect {
 	THEIR_RESULTS,
 	RESULT_CPU,
 	RESULT_BYTES,
+	BREAKS_OFF,
 	NOTHING,
 };
 static const struct phrase {
@@ -53,6 +54,7 @@ static const struct phrase {
 	{"mode = udp-client", 2, STARTS_CLIENT},
 	{"mode = udp-server", 2, STARTS_SERVER},
 	{"iperf Done .", 3, ENDS},
+	{"iperf3 : interrupt|error - ( the client|server has terminated )", 3, BREAKS_OFF},
 	{"iperf exit", 2, ENDS},
 	{"^ Sent ^", 3, SAYS_SENT},
 	{"^ Received ^", 3, SAYS_RECEIVED},
@@ -363,6 +365,9 @@ static void take_phrase(struct iperf_acc *a, const struct phrase *p, const doubl
 		if (a->results)
 			a->result_bytes[a->results - 1] += c[0];
 		break;
+	case BREAKS_OFF:
+		a->broken = a->n > 0;
+		break;
 	case ENDS:
 	case NOTHING:
 		break;
@@ -544,6 +549,8 @@ static int row_gen(const struct lex *l, size_t i)
 
 	if (!iperf_row_read(l, i, &r))
 		return 0;
+	if (r.said != SAID_NOTHING && r.id == IPERF_NONE)
+		return 3; /* its front was cut off */
 	if (r.id == IPERF_NONE || r.star || (r.t_decimals != 2 && r.t_decimals != 0) ||
 	    !isnan(r.writes) || !isnan(r.reordered))
 		return 2;

@@ -13,6 +13,7 @@ enum test { STREAM, UDP_STREAM, RR };
 struct banner {
 	enum test test;
 	bool udp, down, omni;
+	bool cpu;        /* the header has utilisation and service demand */
 	double width;    /* of the "confidence", as ratio; NaN = none */
 	double scale;    /* of the throughput, in bit/s */
 	size_t row, end; /* the first number of the row; 0 = none */
@@ -26,8 +27,8 @@ static bool sniff_banner(const struct lex *l, size_t i)
 	    !lex_is(l, i, "SCTP") && !lex_is(l, i, "OMNI"))
 		return false;
 	for (size_t k = i + 1; k < l->n && k < i + 12; k++)
-		if (lex_is(l, k, "TEST") && lex_is(l, k + 1, "from"))
-			return true;
+		if (lex_is(l, k, "TEST"))
+			return lex_is(l, k + 1, "from") || (lex_is(l, k + 1, "to") && k == i + 2);
 	return false;
 }
 
@@ -54,6 +55,28 @@ static bool numbers(const struct lex *l, size_t i, size_t n)
 	return true;
 }
 
+/* One that may be -1: was not measured. Tokens used, 0 = none. */
+static size_t maybe_minus(const struct lex *l, size_t i)
+{
+	size_t minus = lex_is(l, i, "-") ? 1 : 0;
+
+	return lex_num(l, i + minus) && (!minus || !l->tok[i + 1].flags) ? 1 + minus : 0;
+}
+
+/* The same for n in a row: which tokens they are; those with a minus are l->n. Index after them, or 0. */
+static size_t measured(const struct lex *l, size_t i, size_t n, size_t *tok)
+{
+	for (size_t k = 0; k < n; k++) {
+		size_t used = maybe_minus(l, i);
+
+		if (!used)
+			return 0;
+		tok[k] = used == 2 ? l->n : i;
+		i += used;
+	}
+	return i;
+}
+
 /* Finds the row; on the way what the header says of units. */
 static void find_row(const struct lex *l, size_t i, struct banner *b)
 {
@@ -62,6 +85,7 @@ static void find_row(const struct lex *l, size_t i, struct banner *b)
 	for (; i < l->n && i < from + 250; i++) {
 		double c[MATCH_CAPS];
 
+		b->cpu = b->cpu || lex_is(l, i, "Service") || lex_is(l, i, "S.dem");
 		if (match(l, i, "+ / - # % @ # % conf", c))
 			b->width = c[0] / 100;
 		if (match(l, i, "10 \\^ # bits/s|bits/sec", c))
@@ -87,22 +111,36 @@ static void put(struct format_found *f, const char *metric, const struct lex_tok
 	found_fig(f, metric, STAT_VALUE, d, t->num * scale, found_resolution(t, scale));
 }
 
-/* Utilisation and service demand of both ends: four numbers. */
-static void put_cpu(struct format_found *f, const struct lex_tok *t)
+/* One end's utilisation and service demand; a token that is none was not measured. */
+static void put_end(struct format_found *f, const struct lex *l, size_t cpu, size_t demand, int end)
 {
-	static const char *const demand[2] = {"ext.netperf.demand_local",
-					      "ext.netperf.demand_remote"};
+	static const char *const names[2] = {"ext.netperf.demand_local",
+					     "ext.netperf.demand_remote"};
+	struct model_dims d = model_dims_with(DIMS_NONE, DIM_END, end ? MODEL_FAR : MODEL_NEAR);
 
-	for (int k = 0; k < 2; k++) {
-		struct model_dims e =
-			model_dims_with(DIMS_NONE, DIM_END, k ? MODEL_FAR : MODEL_NEAR);
+	if (cpu < l->n)
+		put(f, "cpu.total", &l->tok[cpu], 0.01, d);
+	else
+		found_unknown(f, "cpu.total", d);
+	if (demand < l->n)
+		found_ext(f, names[end], UNIT_NONE, STAT_VALUE, DIMS_NONE, l->tok[demand].num,
+			  1e-3);
+	else
+		found_unknown(f, names[end], DIMS_NONE);
+	if (cpu < l->n && l->tok[cpu].num > 95)
+		found_warn(f, WARN_CPU_BOUND, "%.0f %%", l->tok[cpu].num);
+}
 
-		if (t[k].num >= 0)
-			put(f, "cpu.total", &t[k], 0.01, e);
-		found_ext(f, demand[k], UNIT_NONE, STAT_VALUE, DIMS_NONE, t[2 + k].num, 1e-3);
-		if (t[k].num > 95)
-			found_warn(f, WARN_CPU_BOUND, "%.0f %%", t[k].num);
-	}
+/* Utilisation and service demand of both ends: four numbers, if they are there. */
+static size_t put_cpu(struct format_found *f, const struct lex *l, size_t i, const struct banner *b)
+{
+	size_t tok[4], e = measured(l, i, 4, tok);
+
+	if (!e || (lex_line(l, i) && !b->cpu))
+		return i;
+	put_end(f, l, tok[0], tok[2], 0);
+	put_end(f, l, tok[1], tok[3], 1);
+	return e;
 }
 
 static size_t stream(const struct lex *l, struct banner *b, struct format_found *f)
@@ -118,17 +156,26 @@ static size_t stream(const struct lex *l, struct banner *b, struct format_found 
 	put(f, "duration", &t[3], 1, DIMS_NONE);
 	put(f, "goodput", &t[4], b->scale, found_dims(dir, MODEL_RECEIVER, -1));
 	found_check_line(f, UNSET, t[4].num * b->scale);
-	if (!numbers(l, b->row + 5, 4) || lex_line(l, b->row + 5))
-		return b->row + 5;
-	put_cpu(f, t + 5);
-	return b->row + 9;
+	return put_cpu(f, l, b->row + 5, b);
+}
+
+/* The utilisation and service demand at the end of a row of one end. */
+static size_t udp_cpu(struct format_found *f, const struct lex *l, size_t i, const struct banner *b,
+		      int end)
+{
+	size_t tok[2], e = b->cpu ? measured(l, i, 2, tok) : 0;
+
+	if (e)
+		put_end(f, l, tok[0], tok[1], end);
+	return e ? e : i;
 }
 
 static size_t udp_stream(const struct lex *l, struct banner *b, struct format_found *f)
 {
-	const struct lex_tok *t = &l->tok[b->row];
+	const struct lex_tok *t = &l->tok[b->row], *u;
 	struct model_dims s = found_dims(MODEL_UP, MODEL_SENDER, -1);
 	struct model_dims r = found_dims(MODEL_UP, MODEL_RECEIVER, -1);
+	size_t e;
 
 	if (!numbers(l, b->row, 6))
 		return 0;
@@ -136,18 +183,20 @@ static size_t udp_stream(const struct lex *l, struct banner *b, struct format_fo
 	put(f, "duration", &t[2], 1, DIMS_NONE);
 	put(f, "udp.datagrams", &t[3], 1, s);
 	put(f, "throughput.sent", &t[5], b->scale, s);
-	if (!numbers(l, b->row + 6, 4)) {
+	e = udp_cpu(f, l, b->row + 6, b, 0);
+	if (!numbers(l, e, 4)) {
 		found_warn(f, WARN_SENDER_ONLY, "the receiver's row is missing");
-		return b->row + 6;
+		return e;
 	}
-	put(f, "udp.datagrams", &t[8], 1, r);
-	put(f, "goodput", &t[9], b->scale, r);
-	found_fig(f, "udp.lost", STAT_VALUE, r, t[3].num - t[8].num, 1);
+	u = &l->tok[e];
+	put(f, "udp.datagrams", &u[2], 1, r);
+	put(f, "goodput", &u[3], b->scale, r);
+	found_fig(f, "udp.lost", STAT_VALUE, r, t[3].num - u[2].num, 1);
 	found_prov(f, MODEL_DERIVED);
 	found_fig(f, "udp.loss", STAT_VALUE, r,
-		  t[3].num > 0 ? (t[3].num - t[8].num) / t[3].num : UNSET, 0);
+		  t[3].num > 0 ? (t[3].num - u[2].num) / t[3].num : UNSET, 0);
 	found_prov(f, MODEL_DERIVED);
-	return b->row + 10;
+	return udp_cpu(f, l, e + 4, b, 1);
 }
 
 static size_t rr(const struct lex *l, struct banner *b, struct format_found *f)
@@ -161,10 +210,7 @@ static size_t rr(const struct lex *l, struct banner *b, struct format_found *f)
 	found_ext(f, "ext.netperf.response", UNIT_BYTE, STAT_VALUE, DIMS_NONE, t[3].num, 1);
 	put(f, "duration", &t[4], 1, DIMS_NONE);
 	put(f, "rr.rate", &t[5], 1, DIMS_NONE);
-	if (numbers(l, e, 4) && !lex_line(l, e)) {
-		put_cpu(f, t + 6);
-		e += 4;
-	}
+	e = put_cpu(f, l, e, b);
 	return numbers(l, e, 2) && lex_line(l, e) ? e + 2 : e; /* the remote end's buffers */
 }
 

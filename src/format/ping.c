@@ -17,6 +17,7 @@ struct ping {
 	size_t last;       /* after the last token that is ping's */
 	size_t n_rtt;      /* answers */
 	size_t n_error;    /* ICMP errors */
+	size_t n_refused;  /* those of Windows, which counts them as received */
 	double seq, first; /* latest and first number answered */
 	bool head, windows, done;
 	double sent, received, time_s;
@@ -86,6 +87,43 @@ static size_t windows_answer(const struct lex *l, size_t i, double *rtt)
 		return 0;
 	*rtt = lex_is(l, i + 2, "<") ? UNSET : c[1] * 1e-3;
 	return end;
+}
+
+/* "Reply from 10.0.0.9: Destination host unreachable." in any language: a text, but no figures */
+static size_t windows_error(const struct lex *l, size_t i)
+{
+	size_t k = i + 1;
+
+	if (!lex_is(l, i, ":") || lex_line(l, i) || k >= l->n || l->tok[k].type != LEX_WORD ||
+	    l->tok[k].flags != LEX_SPACE || lex_line(l, i - (i > 0)))
+		return 0;
+	if (!(memchr(lex_text(l, i - 1), '.', l->tok[i - 1].len) || lex_is(l, i - 2, ":") ||
+	      *lex_text(l, i - 1) & 0x80)) /* an address; or a word of a script without blanks */
+		return 0;
+	for (; k < l->n && k < i + 16; k++) {
+		const struct lex_tok *t = &l->tok[k];
+		bool wide = *lex_text(l, k - 1) & 0x80;
+
+		if (lex_line(l, k) && wide)
+			return k;
+		if (lex_is(l, k, "."))
+			return k + 1;
+		if (t->type != LEX_WORD && !lex_is(l, k, "'"))
+			return 0;
+		if (t->len > 3 && !memcmp(lex_text(l, k) + t->len - 3, "\xe3\x80\x82", 3))
+			return k + 1; /* an ideographic full stop */
+	}
+	return 0;
+}
+
+/* Errors before the first answer, which is where the report was found. */
+static size_t errors_before(const struct lex *l, size_t i)
+{
+	size_t n = 0;
+
+	for (size_t k = i; k-- > 2 && k + 96 > i && !lex_is(l, k, "=") && !lex_is(l, k, "%");)
+		n += windows_error(l, k) > 0;
+	return n;
 }
 
 /* ---- summaries ---- */
@@ -247,7 +285,15 @@ static size_t windows_end(struct ping *p, size_t i)
 			   v[1]);
 		return end;
 	}
-	counts(p, v[0], v[1], v[3]);
+	if (p->n_refused && p->n_rtt + (double)p->n_refused <= v[1]) {
+		double got = v[1] - (double)p->n_refused;
+
+		counts(p, v[0], got, v[0] > 0 ? (1 - got / v[0]) * 100 : 0);
+		found_warn(p->f, WARN_MISMATCH, "%zu of %g received are ICMP errors", p->n_refused,
+			   v[1]);
+	} else {
+		counts(p, v[0], v[1], v[3]);
+	}
 	p->f->partial = !rtt && v[1] > 0;
 	return rtt ? rtt : end;
 }
@@ -289,8 +335,12 @@ static size_t known(struct ping *p, size_t i)
 	default:
 		end = lex_is(p->l, i, "=") || lex_is(p->l, i, ":") ? windows_answer(p->l, i, &c[0])
 								   : 0;
-		if (end)
+		if (end) {
 			answer(p, p->n_rtt ? p->seq + 1 : 0, c[0]);
+			return end;
+		}
+		end = windows_error(p->l, i);
+		p->n_refused += end > 0;
 		return end ? end : windows_end(p, i);
 	}
 }
@@ -312,6 +362,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	size_t k = head(l, i);
 
 	p.head = k;
+	p.n_refused = k || !lex_is(l, i, "=") ? 0 : errors_before(l, i);
 	for (k = k ? k : i; k < l->n && k <= p.last + GAP && !p.done;) {
 		size_t end;
 

@@ -299,10 +299,10 @@ const struct reader *reader_at(size_t i); /* NULL past the end */
 
 extern const struct reader reader_iperf2, reader_iperf3, reader_iperf3_json, reader_nttcp,
 	reader_ttcp, reader_nuttcp, reader_netperf;
-extern const struct reader reader_ping, reader_fping, reader_mtr, reader_tc, reader_tc_json,
-	reader_irtt, reader_irtt_json, reader_routeros, reader_ethtool, reader_softnet, reader_top,
-	reader_mpstat, reader_mpstat_json, reader_vmstat, reader_rc_stats, reader_rc_stats_csv,
-	reader_station, reader_fw_stats, reader_flent, reader_flent_json, reader_ipgen,
-	reader_ipgen_json, reader_lmbench;
+extern const struct reader reader_ping, reader_fping, reader_mtr, reader_mtr_json, reader_tc,
+	reader_tc_json, reader_irtt, reader_irtt_json, reader_routeros, reader_ethtool,
+	reader_softnet, reader_top, reader_mpstat, reader_mpstat_json, reader_vmstat,
+	reader_rc_stats, reader_rc_stats_csv, reader_station, reader_fw_stats, reader_flent,
+	reader_flent_json, reader_ipgen, reader_ipgen_json, reader_lmbench;
 
 #endif

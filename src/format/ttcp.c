@@ -7,21 +7,17 @@
 
 #include "format/reader.h"
 
-/* nuttcp -v prints the same lines under its own name. */
 static bool role(const struct lex *l, size_t i, char want)
 {
-	return ((lex_is(l, i, "ttcp-t") || lex_is(l, i, "nuttcp-t")) && want != 'r') ||
-	       ((lex_is(l, i, "ttcp-r") || lex_is(l, i, "nuttcp-r")) && want != 't');
+	return (lex_is(l, i, "ttcp-t") && want != 'r') || (lex_is(l, i, "ttcp-r") && want != 't');
 }
 
 static const char result[] =
 	"%w : # bytes in # real seconds = # KB/sec ( + + + ) ( \\( # Mb/sec \\) )";
 
-static const char verbose[] = "%w : # MB in # real seconds = # KB/sec = # Mbps";
-
 static bool sniff(const struct lex *l, size_t i)
 {
-	return role(l, i, 0) && lex_is(l, i + 1, ":") && !lex_is(l, i + 2, "Warning");
+	return role(l, i, 0) && lex_is(l, i + 1, ":");
 }
 
 static void put_result(struct format_found *f, const struct lex *l, size_t i, const double *c,
@@ -82,8 +78,6 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 		if (!role(l, i, side) || (done && match(l, i, "%w : buflen", c)))
 			break;
 		e = match_cut(l, i, result, c, &cut);
-		if (!e && (e = match(l, i, verbose, c)))
-			c[1] = round(c[1] * 1048576);
 		if (e && done)
 			break;
 		if (e) {
@@ -104,4 +98,4 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	return known;
 }
 
-const struct reader reader_ttcp = {"ttcp", "tt nu", sniff, parse};
+const struct reader reader_ttcp = {"ttcp", "t", sniff, parse};

