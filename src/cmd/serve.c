@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * weir serve: answers iperf3 and weir clients until it is told to stop. Log lines go to standard
+ * weir serve: answers weir, iperf3, iperf 2 and nttcp clients until it is told to stop. Log lines go to standard
  * output, one a test; what people need to know once goes to standard error.
  */
 #include <errno.h>
@@ -22,7 +22,7 @@ struct serve_opts {
 		pending, pending_ns, queue, queue_ns, skew_ns;
 	uint64_t max_rate, memory;
 	char *bind, *psk_file, *user, *config, *key, *users, *runtime_dir;
-	bool v4, v6, public_mode, one_off, exclusive, pkcs1, status, json;
+	bool iperf2, nttcp, v4, v6, public_mode, one_off, exclusive, pkcs1, status, json;
 	int log, facts;
 	struct opt_list allow, deny;
 };
@@ -34,8 +34,10 @@ static const char *const facts_told[] = {"few", "set", "all", NULL}; /* enum mea
 /* clang-format off */
 static const struct opt serve_rows[] = {
 	{.name = "port", .letter = 'p', .type = OPT_INT, .offset = F(port), .metavar = "PORT", .help = "TCP port to listen on", .min = 1, .max = 65535, .fallback = "5201"},
-	{.name = "iperf2-port", .type = OPT_INT, .offset = F(iperf2_port), .metavar = "PORT", .help = "TCP and UDP port for iperf 2 and plain streams (ttcp, netcat), usually 5001; 0 = none; none with --public or logins", .max = 65535, .fallback = "0"},
-	{.name = "nttcp-port", .type = OPT_INT, .offset = F(nttcp_port), .metavar = "PORT", .help = "control port for nttcp (data ports from 5038 on), usually 5037; 0 = none; none with --public or logins", .max = 65535, .fallback = "0"},
+	{.name = "iperf2-port", .type = OPT_INT, .offset = F(iperf2_port), .metavar = "PORT", .help = "TCP and UDP port for iperf 2 and plain streams (ttcp, netcat); 0 = none; none with --public or logins", .max = 65535, .fallback = "5001"},
+	{.name = "iperf2", .type = OPT_FLAG, .offset = F(iperf2), .help = "answer iperf 2", .fallback = "true"},
+	{.name = "nttcp-port", .type = OPT_INT, .offset = F(nttcp_port), .metavar = "PORT", .help = "control port for nttcp (data ports from 5038 on); 0 = none; none with --public or logins", .max = 65535, .fallback = "5037"},
+	{.name = "nttcp", .type = OPT_FLAG, .offset = F(nttcp), .help = "answer nttcp", .fallback = "true"},
 	{.name = "bind", .letter = 'B', .type = OPT_STR, .offset = F(bind), .metavar = "ADDRESS", .help = "listen on this address only"},
 	{.name = "version4", .letter = '4', .type = OPT_FLAG, .offset = F(v4), .help = "IPv4 only"},
 	{.name = "version6", .letter = '6', .type = OPT_FLAG, .offset = F(v6), .help = "IPv6 only"},
@@ -235,7 +237,8 @@ static void add_others(const struct serve_opts *o, struct serve_cfg *cfg)
 	const struct {
 		const char *name;
 		int64_t port;
-	} rows[] = {{"iperf2", o->iperf2_port}, {"nttcp", o->nttcp_port}};
+	} rows[] = {{"iperf2", o->iperf2 ? o->iperf2_port : 0},
+		    {"nttcp", o->nttcp ? o->nttcp_port : 0}};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows) && !o->public_mode && !o->key; i++) {
 		if (rows[i].port)
@@ -463,7 +466,7 @@ static int run(void *opts)
 
 const struct cmd cmd_serve = {
 	.name = "serve",
-	.summary = "answer iperf3 and weir clients",
+	.summary = "answer weir, iperf3, iperf 2 and nttcp clients",
 	.usage = "",
 	.opts = serve_rows,
 	.n_opts = ARRAY_LEN(serve_rows),

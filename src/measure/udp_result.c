@@ -290,6 +290,7 @@ void measure_udp_wire(const struct measure_totals *mt, const struct measure_flow
 	if (mt->final && !f->sender)
 		out->bytes = mt->final[i].bytes - mt->from->s[i].bytes;
 	out->udp = true;
+	out->ended = !f->sender && b->fin;
 	out->packets = (int64_t)(f->sender ? b->sent : b->highest);
 	out->omitted_packets = (int64_t)(f->sender ? a->sent : a->highest);
 	out->lost = (int64_t)b->lost;

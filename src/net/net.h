@@ -221,6 +221,7 @@ struct net_dgram {
 	struct net_addr from;
 	struct net_addr to; /* where it came to, with our port; the address is unset (len 0) when
 			     * the kernel did not say */
+	bool group;         /* it came to a broadcast or multicast address: never to be answered */
 	int64_t arrival_ns; /* CLOCK_MONOTONIC */
 };
 /* One datagram without waiting: its whole length (which may exceed cap), -EAGAIN or -errno. Errors

@@ -288,12 +288,14 @@ static void take_destination(struct net_dgram *d, const struct cmsghdr *c, uint1
 		memcpy(&info, CMSG_DATA(c), sizeof(info));
 		d->to = net_any_addr(AF_INET, port);
 		d->to.in4.sin_addr = info.ipi_addr;
+		d->group = info.ipi_addr.s_addr != info.ipi_spec_dst.s_addr;
 	} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
 		struct in6_pktinfo info;
 
 		memcpy(&info, CMSG_DATA(c), sizeof(info));
 		d->to = net_any_addr(AF_INET6, port);
 		d->to.in6.sin6_addr = info.ipi6_addr;
+		d->group = IN6_IS_ADDR_MULTICAST(&info.ipi6_addr);
 		if (IN6_IS_ADDR_LINKLOCAL(&info.ipi6_addr))
 			d->to.in6.sin6_scope_id = info.ipi6_ifindex;
 	}
@@ -325,6 +327,7 @@ ssize_t net_udp_recv(int fd, void *buf, size_t cap, struct net_dgram *d)
 	d->arrival_ns = clk_mono_ns();
 	d->from.len = m.msg_namelen;
 	d->to.len = 0;
+	d->group = false;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
 		take_destination(d, c, local_port(fd));
 	return n;

@@ -22,6 +22,8 @@
 #define FIN_LOOK_NS     (5 * NSEC_PER_MSEC)
 #define HANGUP_NS       (2 * NSEC_PER_SEC)
 #define WASTE           4096
+#define PROOF_DATAGRAMS 10 /* that a flow was no stray datagram */
+#define PROOF_SECONDS   0.1
 
 static bool is_udp(int fd)
 {
@@ -312,12 +314,28 @@ static void answer_ends(struct proto_session *s, const struct proto_result *mine
 	}
 }
 
+static bool to_group(const struct net_addr *a)
+{
+	return a->sa.sa_family == AF_INET6 ? IN6_IS_ADDR_MULTICAST(&a->in6.sin6_addr)
+					   : IN_MULTICAST(ntohl(a->in4.sin_addr.s_addr));
+}
+
+/* Who fell silent is not asking; an answer could only be for somebody else. */
+static void end_of_datagrams(struct proto_session *s, const struct proto_result *mine)
+{
+	const struct proto_flow_result *f = &mine->flows[0];
+
+	s->proved = f->ended && f->packets >= PROOF_DATAGRAMS && f->seconds >= PROOF_SECONDS;
+	if (f->ended && !to_group(&s->local_addr))
+		answer_ends(s, mine);
+}
+
 void iperf2_server_end(struct proto_session *s, const struct proto_result *mine)
 {
 	const struct iperf2_state *st = s->state;
 
 	if (proto_has_udp(s->plan))
-		answer_ends(s, mine);
+		end_of_datagrams(s, mine);
 	else if (flow_plan_count(s->plan, NET_DOWN))
 		await_hangup(s, st->fd[0], clk_mono_ns() + HANGUP_NS);
 }

@@ -33,7 +33,8 @@ struct proto_flow_result {
 	double seconds;      /* measured period at that end; 0 = unknown */
 	/* UDP, of the whole stream: a sender's own count, or the highest number that a receiver
 	 * has seen; datagrams missing below that. */
-	bool udp; /* these are known */
+	bool udp;   /* these are known */
+	bool ended; /* its sender has said so */
 	int64_t packets, lost;
 	int64_t omitted_packets, omitted_lost; /* of these, in the warm-up; -1 = not told */
 	double jitter;                         /* s */
@@ -173,6 +174,7 @@ struct proto_session {
 	 * came before the socket was there; borrowed */
 	const struct proto_early *early;
 	size_t n_early;
+	bool proved; /* server, a UDP flow without a control connection: it went on and had an end */
 	int64_t began_ns; /* server, no control connection: when the first data was there; 0 = not known */
 	char missing[160]; /* why the far end tells nothing; "" = it does, or never would */
 	char found[160];   /* client: how it was found out who answers; "" = by the greeting */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #define CONTROL_QUEUE (128 << 10) /* the kernel doubles it: 256 KiB wait at most */
@@ -14,7 +15,7 @@
 static void session_open(struct proto_session *s, const struct serve_job *job,
 			 struct serve_feed *feed)
 {
-	int queue = CONTROL_QUEUE;
+	const int queue = CONTROL_QUEUE, off = 0;
 
 	*s = (struct proto_session){
 		.proto = job->proto,
@@ -42,10 +43,12 @@ static void session_open(struct proto_session *s, const struct serve_job *job,
 	net_addr_unmap(&s->peer_addr);
 	net_addr_unmap(&s->local_addr);
 	fcntl(job->ctl, F_SETFL, 0);
-	if (job->proto->in_band) /* it is the data's */
-		return;
-	net_tcp_control_opts(job->ctl);
-	setsockopt(job->ctl, SOL_SOCKET, SO_SNDBUF, &queue, sizeof(queue));
+	if (!job->n_early)
+		net_tcp_control_opts(job->ctl);
+	if (job->proto->in_band) /* it is the data's: its queue and delays are the data's */
+		setsockopt(job->ctl, IPPROTO_TCP, TCP_NODELAY, &off, sizeof(off));
+	else
+		setsockopt(job->ctl, SOL_SOCKET, SO_SNDBUF, &queue, sizeof(queue));
 }
 
 static const char *outcome_of(int result, const struct model_run *run)
@@ -84,9 +87,15 @@ static void put_words(void *put_arg, int stream, const char *text, size_t n)
 	}
 }
 
-#define DATAGRAM_IDLE_NS (10 * NSEC_PER_SEC) /* a flow that nobody has vouched for */
-#define RATE_PERIOD_NS   (5 * NSEC_PER_SEC)  /* iperf3's own */
-#define RATE_SLACK       20                  /* a twentieth over the rate is no offence yet */
+#define IN_BAND_IDLE_NS (10 * NSEC_PER_SEC) /* nobody is there who would say that it goes on */
+#define RATE_PERIOD_NS  (5 * NSEC_PER_SEC)  /* iperf3's own */
+#define RATE_SLACK      20                  /* a twentieth over the rate is no offence yet */
+
+/* A server for this protocol alone waits for a connection as the tool's own does. */
+static bool is_brief(const struct serve_job *job)
+{
+	return job->n_early || (job->proto->in_band && !job->cfg->only);
+}
 
 int serve_child_body(const struct serve_job *job)
 {
@@ -106,7 +115,7 @@ int serve_child_body(const struct serve_job *job)
 				  .limits = &job->limits,
 				  .workers = job->workers,
 				  .stop_fd = job->stop,
-				  .idle_ns = job->n_early ? DATAGRAM_IDLE_NS : 0,
+				  .idle_ns = is_brief(job) ? IN_BAND_IDLE_NS : 0,
 				  .overlap = job->overlap};
 	struct weir_err e = {0};
 	struct model_run *run = NULL;
@@ -128,5 +137,7 @@ int serve_child_body(const struct serve_job *job)
 	serve_feed_fini(&feed);
 	model_run_free(run);
 	proto_session_fini(&s);
-	return r >= 0 ? 0 : e.code == EACCES ? SERVE_EXIT_LOGIN : 1;
+	if (r >= 0)
+		return job->n_early && !s.proved ? SERVE_EXIT_UNPROVED : 0;
+	return e.code == EACCES ? SERVE_EXIT_LOGIN : 1;
 }

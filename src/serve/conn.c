@@ -174,10 +174,31 @@ const char *serve_objection(struct serve_front *f, const struct net_addr *peer, 
 	return NULL;
 }
 
-const char *serve_no_room(struct serve_front *f, uint64_t prefix, char *dst, size_t cap)
+size_t serve_in_band_room(const struct serve_front *f)
 {
-	if (f->tests.n >= f->lim.tests) {
-		snprintf(dst, cap, "busy: %zu tests at once (--tests)", f->tests.n);
+	return f->cfg->only ? f->lim.tests : (f->lim.tests + 1) / 2;
+}
+
+/* Four bytes take such a place: other protocols keep half of all, other addresses a quarter of the rest. */
+static const char *no_room_in_band(const struct serve_front *f, uint64_t prefix)
+{
+	size_t most = serve_in_band_room(f);
+
+	if (serve_tests_in_band(&f->tests, NULL) >= most)
+		return "busy: half of all places (--tests) is the most for protocols without a "
+		       "control connection";
+	if (serve_tests_in_band(&f->tests, &prefix) >= most - most / 4)
+		return "busy: one address has three quarters of the places for such protocols";
+	return NULL;
+}
+
+const char *serve_no_room(struct serve_front *f, const struct proto *proto, uint64_t prefix,
+			  char *dst, size_t cap)
+{
+	size_t taken = serve_tests_taken(&f->tests);
+
+	if (taken >= f->lim.tests) {
+		snprintf(dst, cap, "busy: %zu tests at once (--tests)", taken);
 		return dst;
 	}
 	if (f->lim.per_prefix && serve_tests_of_prefix(&f->tests, prefix) >= f->lim.per_prefix) {
@@ -185,7 +206,8 @@ const char *serve_no_room(struct serve_front *f, uint64_t prefix, char *dst, siz
 			 f->lim.per_prefix);
 		return dst;
 	}
-	return NULL;
+	return proto->in_band && !f->cfg->only && f->lim.tests > 1 ? no_room_in_band(f, prefix)
+								   : NULL;
 }
 
 /* ---- turns: with --exclusive who comes while a test runs waits, in order of arrival ---- */
@@ -216,7 +238,8 @@ static bool must_wait(const struct serve_front *f, const struct serve_conn *c)
 {
 	const struct serve_conn *first = first_waiting(f);
 
-	return f->cfg->exclusive && (f->tests.n >= f->lim.tests || (first && first != c));
+	return f->cfg->exclusive &&
+	       (serve_tests_taken(&f->tests) >= f->lim.tests || (first && first != c));
 }
 
 /* A client that leaves or dies meanwhile is noticed: by its end, or by the keepalive. */
@@ -256,7 +279,7 @@ static void admit(struct serve_front *f, struct serve_conn *c, const struct prot
 		if (!why)
 			return;
 	} else if (!why) {
-		why = serve_no_room(f, c->group->prefix, text, sizeof(text));
+		why = serve_no_room(f, p, c->group->prefix, text, sizeof(text));
 		/* Who comes back at once must not be refused for the sake of a process at its end. */
 		if (why && serve_tests_ending(&f->tests)) {
 			hold(f, c);
@@ -375,7 +398,8 @@ void serve_queue_step(struct serve_front *f)
 	const struct proto *p;
 	struct serve_conn *c;
 
-	while (f->stage == SERVE_RUNS && f->tests.n < f->lim.tests && (c = first_waiting(f))) {
+	while (f->stage == SERVE_RUNS && serve_tests_taken(&f->tests) < f->lim.tests &&
+	       (c = first_waiting(f))) {
 		size_t before = f->queued;
 
 		if (!missing(f, c, &p) && p)

@@ -4,7 +4,8 @@
  * unknown sender is its beginning. The flow gets a socket of its own, connected to the sender; what
  * has come meanwhile is handed on to the test's process, because each datagram that is left
  * behind would be a loss that there was not. Nobody vouches for the sender: such flows may take half
- * of all places, and nothing is ever sent to one but the answer to its end.
+ * of the places of their kind and never the only one, beside which one runs; nothing is ever sent to
+ * one but the answer to its end.
  */
 #include "serve/priv.h"
 
@@ -89,12 +90,17 @@ static bool is_own_port(const struct serve_front *f, uint16_t port)
 	return false;
 }
 
+/* Only a server for this protocol alone takes them, and answers none. */
+static bool is_multicast(const struct net_addr *a)
+{
+	return a->sa.sa_family == AF_INET6 ? IN6_IS_ADDR_MULTICAST(&a->in6.sin6_addr)
+					   : IN_MULTICAST(ntohl(a->in4.sin_addr.s_addr));
+}
+
 /* What comes to a group comes to all sockets that are bound to it: the flow's own, and this one. */
 static bool is_another_copy(const struct serve_front *f, const struct net_dgram *d)
 {
-	bool group = d->to.sa.sa_family == AF_INET6
-			     ? IN6_IS_ADDR_MULTICAST(&d->to.in6.sin6_addr)
-			     : IN_MULTICAST(ntohl(d->to.in4.sin_addr.s_addr));
+	bool group = is_multicast(&d->to);
 	struct net_addr from = d->from;
 
 	net_addr_unmap(&from);
@@ -114,6 +120,7 @@ static bool is_beginning(struct serve_front *f, const struct proto *proto, const
 	struct iperf2_hello h;
 
 	if (!x->d.to.len || port < PORT_MIN || is_own_port(f, port) ||
+	    (x->d.group && !(f->cfg->only && is_multicast(&x->d.to))) ||
 	    !iperf2_udp_read(x->p, x->n, &h) || is_another_copy(f, &x->d))
 		return false;
 	if (!h.reverse && !h.full_duplex && !h.dual)
@@ -123,16 +130,17 @@ static bool is_beginning(struct serve_front *f, const struct proto *proto, const
 	return false;
 }
 
-static const char *objection(struct serve_front *f, const struct net_addr *peer, char *dst,
-			     size_t cap)
+static const char *objection(struct serve_front *f, const struct proto *proto,
+			     const struct net_addr *peer, char *dst, size_t cap)
 {
 	const char *why = serve_objection(f, peer, dst, cap);
 
 	if (!why)
-		why = serve_no_room(f, serve_prefix_of(peer), dst, cap);
-	if (!why && f->lim.tests > 1 &&
-	    serve_tests_of_datagrams(&f->tests) >= (f->lim.tests + 1) / 2)
-		why = "busy: half of all tests are UDP flows that nobody vouches for";
+		why = serve_no_room(f, proto, serve_prefix_of(peer), dst, cap);
+	if (!why && f->queued)
+		why = "busy: clients wait for their turn";
+	if (!why && serve_tests_of_datagrams(&f->tests) >= (serve_in_band_room(f) + 1) / 2)
+		why = "busy: no more places for UDP flows that nobody vouches for";
 	return why;
 }
 
@@ -163,7 +171,7 @@ static void begin(struct serve_front *f, const struct proto *proto, int listener
 	const char *why;
 
 	net_addr_unmap(&peer);
-	why = objection(f, &peer, text, sizeof(text));
+	why = objection(f, proto, &peer, text, sizeof(text));
 	if (why) {
 		of_sender(g, i);
 		serve_log_refusal(f, &peer, proto, why);

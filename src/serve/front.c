@@ -323,7 +323,7 @@ static int front_init(struct serve_front *f)
 	int r = open_fds(f);
 
 	if (r >= 0)
-		r = serve_heap_init(&f->heap, f->lim.pending + f->lim.tests + 3);
+		r = serve_heap_init(&f->heap, f->lim.pending + f->lim.tests + 4);
 	if (r >= 0)
 		r = serve_pool_init(&f->pool, f->lim.pending);
 	if (r >= 0)

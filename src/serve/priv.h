@@ -181,7 +181,8 @@ struct serve_job {
 /* Runs in the child and returns its exit status. */
 typedef int serve_body(const struct serve_job *job);
 serve_body serve_child_body;
-#define SERVE_EXIT_LOGIN 2 /* its client was refused for want of a login */
+#define SERVE_EXIT_LOGIN    2 /* its client was refused for want of a login */
+#define SERVE_EXIT_UNPROVED 3 /* a datagram or a few, which anybody can have sent */
 
 /* proto_extra's output: text; arg is the proto_session (report.c). */
 bool serve_report(void *arg, const struct proto_result *mine, struct buf *b);
@@ -246,6 +247,7 @@ struct serve_test {
 struct serve_tests {
 	struct serve_test *v;
 	size_t cap, n;
+	bool beside;          /* the last slot is for a flow of datagrams */
 	_Atomic int *overlap; /* one a slot, shared with the children */
 	uint64_t window_floor, window_free;
 };
@@ -253,6 +255,11 @@ int serve_tests_init(struct serve_tests *ts, const struct serve_limits *lim);
 void serve_tests_fini(struct serve_tests *ts);
 struct serve_test *serve_tests_find(const struct serve_tests *ts, const void *cookie);
 size_t serve_tests_of_datagrams(const struct serve_tests *ts);
+size_t serve_tests_in_band(const struct serve_tests *ts,
+			   const uint64_t *prefix); /* or NULL = any */
+/* Places that are taken. Where there is one, flows of datagrams run beside it: a forged one must not
+ * keep it from anybody. */
+size_t serve_tests_taken(const struct serve_tests *ts);
 size_t serve_tests_of_prefix(const struct serve_tests *ts, uint64_t prefix);
 bool serve_tests_unsettled(const struct serve_tests *ts); /* some wait for data connections */
 bool serve_tests_ending(const struct serve_tests *ts);    /* some have handed in their result */
@@ -324,7 +331,10 @@ void serve_conn_take(struct serve_front *f, int take_fd, const struct net_addr *
 /* NULL: it may be served, there is room. Else why not. */
 const char *serve_objection(struct serve_front *f, const struct net_addr *peer, char *dst,
 			    size_t cap);
-const char *serve_no_room(struct serve_front *f, uint64_t prefix, char *dst, size_t cap);
+const char *serve_no_room(struct serve_front *f, const struct proto *proto, uint64_t prefix,
+			  char *dst, size_t cap);
+/* Places for protocols without a control connection. */
+size_t serve_in_band_room(const struct serve_front *f);
 void serve_conn_event(struct serve_front *f, struct serve_conn *c);
 void serve_conn_expired(struct serve_front *f, struct serve_conn *c);
 void serve_conn_close(struct serve_front *f, struct serve_conn *c);

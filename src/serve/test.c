@@ -27,9 +27,10 @@
 
 int serve_tests_init(struct serve_tests *ts, const struct serve_limits *lim)
 {
-	*ts = (struct serve_tests){.cap = lim->tests};
+	*ts = (struct serve_tests){.cap = lim->tests + (lim->tests == 1),
+				   .beside = lim->tests == 1};
 	ts->window_free = lim->memory_bytes / 2;
-	ts->window_floor = lim->memory_bytes / 2 / lim->tests;
+	ts->window_floor = lim->memory_bytes / 2 / ts->cap;
 	ts->v = calloc(ts->cap, sizeof(*ts->v));
 	ts->overlap = mmap(NULL, ts->cap * sizeof(*ts->overlap), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -71,6 +72,21 @@ size_t serve_tests_of_datagrams(const struct serve_tests *ts)
 	for (size_t i = 0; i < ts->cap; i++)
 		n += ts->v[i].pid && ts->v[i].datagrams;
 	return n;
+}
+
+size_t serve_tests_in_band(const struct serve_tests *ts, const uint64_t *prefix)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ts->cap; i++)
+		n += ts->v[i].pid && ts->v[i].proto->in_band &&
+		     (!prefix || ts->v[i].prefix == *prefix);
+	return n;
+}
+
+size_t serve_tests_taken(const struct serve_tests *ts)
+{
+	return ts->n - (ts->beside ? serve_tests_of_datagrams(ts) : 0);
 }
 
 size_t serve_tests_of_prefix(const struct serve_tests *ts, uint64_t prefix)
@@ -345,6 +361,8 @@ static void reap(struct serve_front *f, struct serve_test *t)
 		return;
 	}
 	tried = f->cfg->one_any && !(WIFEXITED(status) && WEXITSTATUS(status) == SERVE_EXIT_LOGIN);
+	if (t->datagrams)
+		ran = tried = WIFEXITED(status) && !WEXITSTATUS(status);
 	if (!t->logged)
 		log_death(f, t, status);
 	slot_free(f, t);

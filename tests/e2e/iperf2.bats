@@ -21,7 +21,7 @@ client()
 
 clients()
 {
-	server --iperf2-port 5001
+	server
 	client tcp -t 0.5
 	client reverse -t 0.5 -R
 	client duplex -t 0.5 --full-duplex

@@ -350,7 +350,7 @@ counted()
 
 meters()
 {
-	server --iperf2-port 5001
+	server
 	iperf3 -c "$WEIR_LAB_PEER" -n 1M >out
 	iperf3 -c "$WEIR_LAB_PEER" -n 1M --bidir >out
 	"$WEIR" tcp "$WEIR_LAB_PEER" -n 1M --no-store >out

@@ -369,9 +369,37 @@ static void says_what_is_wrong(void **state)
 	assert_non_null(strstr(e.msg, "nonesuch0"));
 }
 
+/* One that came to a broadcast address is told apart: it must not be answered. */
+static void a_group_is_told(void **state)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET};
+	socklen_t len = sizeof(a);
+	const int one = 1;
+	int from = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), to;
+	struct net_dgram d;
+	char b[8];
+
+	(void)state;
+	to = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(setsockopt(to, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one)), 0);
+	assert_int_equal(setsockopt(from, SOL_SOCKET, SO_BROADCAST, &one, sizeof(one)), 0);
+	assert_int_equal(bind(to, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(to, (struct sockaddr *)&a, &len), 0);
+	for (int group = 0; group < 2; group++) {
+		a.sin_addr.s_addr = htonl(group ? 0x7fffffff : INADDR_LOOPBACK);
+		assert_int_equal(sendto(from, "x", 1, 0, (struct sockaddr *)&a, sizeof(a)), 1);
+		assert_int_equal(net_wait_readable(to, later(), -1), 0);
+		assert_int_equal(net_udp_recv(to, b, sizeof(b), &d), 1);
+		assert_int_equal(d.group, group);
+	}
+	close(from);
+	close(to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_group_is_told),
 		cmocka_unit_test(a_host_with_several_addresses),
 		cmocka_unit_test(ipv6_too),
 		cmocka_unit_test(reuseaddr_takes_no_port_of_ours),

@@ -260,6 +260,115 @@ static void any_first_bytes(void **state)
 	assert_int_equal(server_stop(&s), 0);
 }
 
+/* ---- beside iperf3's port ---- */
+
+static void start_beside(struct server *s, struct serve_cfg cfg)
+{
+	cfg.facts = "{}";
+	cfg.others[0] = (struct serve_port){proto_find("iperf2"), 5001};
+	cfg.n_others = 1;
+	server_start_body(s, &cfg, serve_child_body);
+}
+
+static int other_from(const struct server *s, const char *source)
+{
+	struct server at_other = *s;
+
+	at_other.port = s->other;
+	return client_from(&at_other, source);
+}
+
+static void is_served(const struct server *s, unsigned cookie)
+{
+	int fd = client_cookie(s, cookie);
+
+	assert_int_equal(get(fd), 0x09);
+	close(fd);
+}
+
+/* Connections that send four bytes and nothing else: one address gets three of eight places, all
+ * of them four, and iperf3's clients find room. */
+static void silence_leaves_places(void **state)
+{
+	static const char *const from[] = {"127.0.0.1", "127.0.0.1", "127.0.0.1",
+					   "127.0.0.1", "127.0.0.2", "127.0.0.3"};
+	static const bool refused[] = {false, false, false, true, false, true};
+	int fds[ARRAY_LEN(from)];
+	char line[SERVE_LINE_MAX];
+	struct server s;
+
+	(void)state;
+	start_beside(&s, (struct serve_cfg){.limits.tests = 8});
+	for (size_t i = 0; i < ARRAY_LEN(from); i++) {
+		fds[i] = other_from(&s, from[i]);
+		put(fds[i], "abcd", 4);
+		if (refused[i])
+			assert_eof(fds[i]);
+		else /* it has its place before the next one comes */
+			is_served(&s, (unsigned)i + 1);
+	}
+	while (!strstr(server_line(&s, line, sizeof(line)), "three quarters"))
+		;
+	for (size_t i = 0; i < ARRAY_LEN(from); i++)
+		close(fds[i]);
+	assert_int_equal(server_stop(&s), 0);
+}
+
+static int flow_to(const struct server *s)
+{
+	struct server at_other = *s;
+
+	at_other.port = s->other;
+	return open_to(&at_other, SOCK_DGRAM);
+}
+
+/* A flow of two datagrams is no test that --one-off ends with, and keeps the place from nobody. */
+static void a_stray_datagram_takes_no_place(void **state)
+{
+	uint8_t p[DGRAM], got[2048];
+	char line[SERVE_LINE_MAX];
+	struct server s;
+	int fd, held;
+
+	(void)state;
+	start_beside(&s, (struct serve_cfg){.one_off = true, .exclusive = true});
+	is_served(&s, 1);
+	server_line(&s, line, sizeof(line));
+	fd = flow_to(&s);
+	for (int i = 0; i < 2; i++) {
+		put_number(p, false, i);
+		assert_int_equal(send(fd, p, sizeof(p), 0), sizeof(p));
+	}
+	assert_in_range(answered(fd, false, 2, got, sizeof(got)), 1, DGRAM);
+	is_served(&s, 2); /* beside the flow, which waits for its end once more */
+	held = client_cookie(&s, 3);
+	close(held);
+	close(fd);
+	assert_int_equal(server_stop(&s), 0);
+}
+
+/* What never ends is ended, also where every datagram is a new beginning. */
+static void the_longest_test_holds_for_datagrams(void **state)
+{
+	char line[SERVE_LINE_MAX];
+	struct server s;
+	struct pollfd p = {.events = POLLIN};
+	uint8_t d[DGRAM];
+	int fd;
+
+	(void)state;
+	start_beside(&s, (struct serve_cfg){.limits.duration_ns = NSEC_PER_SEC});
+	fd = flow_to(&s);
+	p.fd = s.log;
+	for (int i = 0; i < 3000 && poll(&p, 1, 10) == 0; i++) {
+		put_number(d, false, i);
+		send(fd, d, sizeof(d), 0);
+	}
+	assert_non_null(strstr(server_line(&s, line, sizeof(line)), "iperf2"));
+	close(fd);
+	assert_int_equal(server_stop(&s), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +377,9 @@ int main(void)
 		cmocka_unit_test(datagrams_start_nothing),
 		cmocka_unit_test(it_calls_nobody),
 		cmocka_unit_test(any_first_bytes),
+		cmocka_unit_test(silence_leaves_places),
+		cmocka_unit_test(a_stray_datagram_takes_no_place),
+		cmocka_unit_test(the_longest_test_holds_for_datagrams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

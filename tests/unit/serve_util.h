@@ -28,8 +28,8 @@
 
 struct server {
 	pid_t pid;
-	uint16_t port;
-	int log, stop; /* read end of its log; write end of its stop descriptor */
+	uint16_t port, other; /* other: of the first of cfg.others */
+	int log, stop;        /* read end of its log; write end of its stop descriptor */
 };
 
 static inline int64_t soon(int64_t ms)
@@ -136,7 +136,10 @@ static inline void server_start_body(struct server *s, const struct serve_cfg *w
 				     serve_body *body)
 {
 	int log[2], stop[2], listener = loopback_listener(&s->port);
+	int listeners[SERVE_DOORS_MAX] = {listener, -1, -1, -1};
 
+	if (with->n_others)
+		listeners[1] = loopback_listener(&s->other);
 	assert_int_equal(pipe2(log, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(stop, O_CLOEXEC), 0);
 	s->pid = fork();
@@ -150,9 +153,11 @@ static inline void server_start_body(struct server *s, const struct serve_cfg *w
 		cfg.stop_fd = stop[0];
 		cfg.log = log_to_pipe;
 		cfg.arg = &log[1];
-		_exit(serve_front(&cfg, listener, serve_prompt(), body, NULL) < 0);
+		_exit(serve_front_doors(&cfg, listeners, serve_prompt(), body, NULL) < 0);
 	}
 	close(listener);
+	if (listeners[1] >= 0)
+		close(listeners[1]);
 	close(log[1]);
 	close(stop[0]);
 	s->log = log[0];
