@@ -91,11 +91,59 @@ static int done(int status, const struct sys_ref *r, struct weir_err *e)
 
 /* Unloading them loses what reloading does not bring back: rules, tables, connections, links. */
 static const char *const keepers[] = {
-	"ip_tables",   "ip6_tables", "iptable_",  "ip6table_",    "arptable", "ebtable",
-	"nf_tables",   "nft_",       "nf_nat",    "nf_conntrack", "ip_set",   "ip_vs",
-	"bridge",      "bonding",    "8021q",     "team",         "tun",      "veth",
-	"dummy",       "vxlan",      "wireguard", "sch_",         "cls_",     "act_",
-	"openvswitch", "xfrm",       "ipsec",     "macvlan",
+	"ip_tables",
+	"ip6_tables",
+	"iptable_",
+	"ip6table_",
+	"arptable",
+	"ebtable",
+	"nf_tables",
+	"nft_",
+	"nf_nat",
+	"nf_conntrack",
+	"ip_set",
+	"ip_vs",
+	"bridge",
+	"bonding",
+	"8021q",
+	"team",
+	"tun",
+	"veth",
+	"dummy",
+	"vxlan",
+	"wireguard",
+	"sch_",
+	"cls_",
+	"act_",
+	"openvswitch",
+	"xfrm",
+	"ipsec",
+	"macvlan",
+	/* what makes interfaces of no device: they, their addresses and their routes just go */
+	"macvtap",
+	"macsec",
+	"ipvlan",
+	"ipvtap",
+	"vrf",
+	"ifb",
+	"sit",
+	"ipip",
+	"ip_gre",
+	"ip6_gre",
+	"ip_vti",
+	"ip6_vti",
+	"ip6_tunnel",
+	"ip_tunnel",
+	"geneve",
+	"bareudp",
+	"gtp",
+	"amt",
+	"hsr",
+	"batman_adv",
+	"l2tp",
+	"ppp",
+	"pptp",
+	"nlmon",
 };
 
 /* The kernel's spelling: '-' and '_' are one. */
@@ -224,6 +272,36 @@ static bool is_mounted(const struct sys_ref *r, const char *module)
 	return found;
 }
 
+/* Loaded again they are what the kernel makes of them. */
+static const struct {
+	const char *module, *file, *normal;
+} defaults[] = {
+	{"br_netfilter", "bridge-nf-call-iptables", "1"},
+	{"br_netfilter", "bridge-nf-call-ip6tables", "1"},
+	{"br_netfilter", "bridge-nf-call-arptables", "1"},
+	{"br_netfilter", "bridge-nf-filter-vlan-tagged", "0"},
+	{"br_netfilter", "bridge-nf-filter-pppoe-tagged", "0"},
+	{"br_netfilter", "bridge-nf-pass-vlan-input-dev", "0"},
+};
+
+static int check_defaults(const struct sys_ref *r, const char *name, struct weir_err *e)
+{
+	char path[SYS_PATH_CAP], now[32];
+
+	for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
+		if (strcmp(defaults[i].module, name) != 0 ||
+		    !sys_path(path, r->root, "/proc/sys/net/bridge/%s", defaults[i].file, "") ||
+		    sys_read_attr(path, now, sizeof(now)) < 0 || !strcmp(now, defaults[i].normal))
+			continue;
+		err_set(e, WEIR_LIMIT, EBUSY,
+			"the module %s would come back with another net.bridge.%s", name,
+			defaults[i].file);
+		return err_hint(e, "it is %.30s, not %s: set that instead, or save it by hand", now,
+				defaults[i].normal);
+	}
+	return 0;
+}
+
 static int check_unload(const struct sys_ref *r, const char *name, struct weir_err *e)
 {
 	int used = use_count(r, name, e);
@@ -233,7 +311,8 @@ static int check_unload(const struct sys_ref *r, const char *name, struct weir_e
 	for (size_t i = 0; i < ARRAY_LEN(keepers); i++)
 		if (!strncmp(name, keepers[i], strlen(keepers[i]))) {
 			err_set(e, WEIR_LIMIT, EBUSY,
-				"the module %s holds tables that reloading does not bring back",
+				"the module %s holds tables or links that reloading does not bring "
+				"back",
 				name);
 			return err_hint(e, "save and unload them by hand; `weir try --by-hand`");
 		}
@@ -241,7 +320,8 @@ static int check_unload(const struct sys_ref *r, const char *name, struct weir_e
 		return err_set(e, WEIR_LIMIT, EBUSY, "the module %s drives an interface", name);
 	if (is_mounted(r, name))
 		return err_set(e, WEIR_LIMIT, EBUSY, "the module %s carries a mount", name);
-	return used == -ENOENT ? 0 : used;
+	int ret = check_defaults(r, name, e);
+	return ret < 0 ? ret : used == -ENOENT ? 0 : used;
 }
 
 static int module_set(const struct sys_ref *r, const char *canon, struct weir_err *e)

@@ -36,8 +36,11 @@ static const struct {
 	 "slow_fs 100 0 - Live 0x0\n"
 	 "busy 4096 2 a,b, Live 0x0\n"
 	 "nic 4096 0 - Live 0x0\n"
+	 "sit 4096 0 - Live 0x0\n"
+	 "br_netfilter 4096 0 - Live 0x0\n"
 	 "quiet 4096 0 - Live 0x0\n",
 	 0600},
+	{"/proc/sys/net/bridge/bridge-nf-call-iptables", "0\n", 0600},
 	{"/proc/mounts", "/dev/sdb /mnt slow_fs rw 0 0\n", 0600},
 	{"/proc/irq/24/smp_affinity_list", "0-1\n", 0600},
 	{"/proc/sys/net/core/netdev_budget", "300\n", 0600},
@@ -213,10 +216,9 @@ static void test_a_module_is_kept_where_something_holds_it(void **state)
 {
 	static const struct {
 		const char *module, *why;
-	} kept[] = {{"busy", "in use"},
-		    {"iptable_filter", "tables"},
-		    {"slow_fs", "mount"},
-		    {"nic", "interface"}};
+	} kept[] = {{"busy", "in use"},   {"iptable_filter", "tables"},
+		    {"sit", "links"},     {"br_netfilter", "bridge-nf-call-iptables"},
+		    {"slow_fs", "mount"}, {"nic", "interface"}};
 	struct sys_journal *j;
 	char text[64];
 
