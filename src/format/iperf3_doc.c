@@ -530,6 +530,27 @@ static void put_cpu(struct doc *d)
 			   fmax(d->cpu[1], 0) * 100);
 }
 
+/* A run that broke off exchanged no results: the 0 of the other end's receiver says nothing. */
+static void unheard(struct doc *d)
+{
+	struct format_found *f = d->f;
+	bool any = false;
+
+	for (size_t i = 0; i < f->n_fig && found_warned(f, WARN_INCOMPLETE); i++) {
+		struct found_fig *g = &f->fig[i];
+		bool far = g->dims.has >> DIM_VIEW & 1 && g->dims.v[DIM_VIEW] == MODEL_RECEIVER &&
+			   g->dims.has >> DIM_DIR & 1 && g->dims.v[DIM_DIR] == MODEL_UP;
+
+		if (!far || d->server || g->value != 0 || g->state != MODEL_KNOWN ||
+		    (strcmp(g->metric, "goodput") != 0 && strcmp(g->metric, "bytes") != 0))
+			continue;
+		g->state = MODEL_UNKNOWN;
+		any = true;
+	}
+	if (any && !found_warned(f, WARN_SENDER_ONLY))
+		found_warn(f, WARN_SENDER_ONLY, "what arrived is not in the report");
+}
+
 static void finish(struct doc *d)
 {
 	struct format_found *f = d->f;
@@ -637,6 +658,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 	}
 	i = error_line(d, i);
 	finish(d);
+	unheard(d);
 	if (!d->ours) { /* somebody else's JSON */
 		f->n_fig = f->n_row = 0;
 		for (size_t k = 0; k < f->n_warn; k++)

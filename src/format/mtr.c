@@ -117,7 +117,7 @@ static size_t field(const struct lex *l, size_t i, bool row)
 {
 	size_t k = i;
 
-	while (k < l->n && !separator(l, k) &&
+	while (k < l->n && k < i + 64 && !separator(l, k) &&
 	       (k == i || !((row && lex_line(l, k)) || row_begins(l, k))))
 		k++;
 	return k;
