@@ -530,13 +530,20 @@ static void put_cpu(struct doc *d)
 			   fmax(d->cpu[1], 0) * 100);
 }
 
-/* A run that broke off exchanged no results: the 0 of the other end's receiver says nothing. */
+/*
+ * A run that broke off exchanged no results: the 0 of the other end's receiver says nothing. Where the
+ * error is not in the text, more was sent than buffers take.
+ */
 static void unheard(struct doc *d)
 {
 	struct format_found *f = d->f;
-	bool any = false;
+	bool any = false, broken = f->partial || found_warned(f, WARN_INCOMPLETE);
 
-	for (size_t i = 0; i < f->n_fig && found_warned(f, WARN_INCOMPLETE); i++) {
+	for (size_t i = 0; i < f->n_fig && !d->udp; i++)
+		broken = broken ||
+			 (!strcmp(f->fig[i].metric, "bytes") &&
+			  f->fig[i].dims.v[DIM_VIEW] == MODEL_SENDER && f->fig[i].value > 16777216);
+	for (size_t i = 0; i < f->n_fig && broken; i++) {
 		struct found_fig *g = &f->fig[i];
 		bool far = g->dims.has >> DIM_VIEW & 1 && g->dims.v[DIM_VIEW] == MODEL_RECEIVER &&
 			   g->dims.has >> DIM_DIR & 1 && g->dims.v[DIM_DIR] == MODEL_UP;
