@@ -109,15 +109,24 @@ static void raise_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
-static void say_ready(const struct serve_cfg *cfg, int listener)
+/* "[::]:5201, iperf2 on 5001, nttcp on 5037" */
+static void say_ready(const struct serve_cfg *cfg, const int fds[SERVE_DOORS_MAX])
 {
 	struct net_addr a = {.len = sizeof(a.ss)};
 	char where[80];
+	struct buf b = {0};
 
-	if (!cfg->ready || getsockname(listener, &a.sa, &a.len))
+	if (!cfg->ready || getsockname(fds[0], &a.sa, &a.len))
 		return;
 	net_addr_port_text(&a, where, sizeof(where));
-	cfg->ready(cfg->arg, where);
+	buf_puts(&b, where);
+	for (size_t i = 0; i < cfg->n_others; i++)
+		if (fds[1 + i] >= 0)
+			buf_printf(&b, ", %s on %u", cfg->others[i].proto->name,
+				   cfg->others[i].port);
+	if (!b.failed)
+		cfg->ready(cfg->arg, b.data);
+	buf_fini(&b);
 }
 
 int serve_run(const struct serve_cfg *cfg, struct weir_err *e)
@@ -133,7 +142,7 @@ int serve_run(const struct serve_cfg *cfg, struct weir_err *e)
 	nice = serve_prompt();
 	r = drop_privileges(cfg, e);
 	if (r >= 0) {
-		say_ready(cfg, listener);
+		say_ready(cfg, fds);
 		r = serve_front_doors(cfg, fds, nice, serve_child_body, e);
 	} else {
 		for (size_t i = 0; i < ARRAY_LEN(fds); i++)

@@ -70,7 +70,7 @@ cannot_listen()
 privileges()
 {
 	server
-	has server.err 'weir 0.1.0 serving iperf3 and weir clients on [::]:5201'
+	has server.err 'weir 0.1.0 serving iperf3 and weir clients on [::]:5201, iperf2 on 5001, nttcp on 5037'
 	local field
 	for field in CapInh CapPrm CapEff CapAmb; do
 		is "$field" "$(awk -v f="$field:" '$1 == f { print $2 }' "/proc/$server/status")" \
