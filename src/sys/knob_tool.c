@@ -144,6 +144,8 @@ static const char *const keepers[] = {
 	"ppp",
 	"pptp",
 	"nlmon",
+	"vcan",
+	"vxcan",
 };
 
 /* The kernel's spelling: '-' and '_' are one. */
@@ -258,6 +260,22 @@ static bool drives_iface(const struct sys_ref *r, const char *module)
 	return found;
 }
 
+static int same_kind(const struct sys_link *l, void *arg)
+{
+	return !strcmp(l->kind, arg);
+}
+
+/* A kind of link that is called as its module is: the kernel counts no use of it. */
+static bool makes_links(const struct sys_ref *r, char *module)
+{
+	struct sys_nl *nl = NULL;
+	bool found = !r->root && sys_nl_open(&nl, NULL) == 0 &&
+		     sys_links(nl, same_kind, module, NULL) == 1;
+
+	sys_nl_close(nl);
+	return found;
+}
+
 static bool is_mounted(const struct sys_ref *r, const char *module)
 {
 	char path[SYS_PATH_CAP], type[64];
@@ -302,7 +320,7 @@ static int check_defaults(const struct sys_ref *r, const char *name, struct weir
 	return 0;
 }
 
-static int check_unload(const struct sys_ref *r, const char *name, struct weir_err *e)
+static int check_unload(const struct sys_ref *r, char *name, struct weir_err *e)
 {
 	int used = use_count(r, name, e);
 
@@ -316,7 +334,7 @@ static int check_unload(const struct sys_ref *r, const char *name, struct weir_e
 				name);
 			return err_hint(e, "save and unload them by hand; `weir try --by-hand`");
 		}
-	if (drives_iface(r, name))
+	if (drives_iface(r, name) || makes_links(r, name))
 		return err_set(e, WEIR_LIMIT, EBUSY, "the module %s drives an interface", name);
 	if (is_mounted(r, name))
 		return err_set(e, WEIR_LIMIT, EBUSY, "the module %s carries a mount", name);
