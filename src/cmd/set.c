@@ -158,7 +158,9 @@ static int set_one(struct work *w, const struct change *c, struct weir_err *e)
 	int rc = sys_journal_set(w->j, &c->ref, c->value, e);
 	if (rc == 0)
 		cmd_say(w->say_fd, "%s: %s -> %s\n", name, before, c->value);
-	return rc < 0 ? err_wrap(e, "%s", name) : 0;
+	/* It may be said already, without its "sysctl:". */
+	const char *bare = strncmp(name, "sysctl:", 7) ? name : name + 7;
+	return rc < 0 && !strstr(e->msg, bare) ? err_wrap(e, "%s", name) : rc;
 }
 
 static int set_all(struct work *w, struct weir_err *e)
@@ -299,6 +301,13 @@ static int own_signals(bool command)
 	return signalfd(-1, &told, SFD_CLOEXEC);
 }
 
+static void say_trouble(const struct work *w, const char *what, const struct weir_err *e)
+{
+	cmd_say(w->say_fd, "weir set: %s%s\n", what, e->msg);
+	if (e->hint[0])
+		cmd_say(w->say_fd, "  %s\n", e->hint);
+}
+
 static int change_and_run(struct work *w, struct weir_err *e)
 {
 	struct weir_err undo = {0};
@@ -306,7 +315,7 @@ static int change_and_run(struct work *w, struct weir_err *e)
 
 	w->stop_fd = own_signals(w->o->command.n);
 	if (rc == 0 && recover(w, &undo) < 0 && undo.domain != WEIR_MISSING) /* said once, below */
-		cmd_say(w->say_fd, "weir set: %s\n", undo.msg); /* of another namespace, say */
+		say_trouble(w, "", &undo); /* of another namespace, say */
 	if (rc == 0)
 		find_operator(w);
 	if (rc == 0)
@@ -314,7 +323,7 @@ static int change_and_run(struct work *w, struct weir_err *e)
 	if (rc == 0)
 		rc = w->o->command.n ? run_command(w, e) : hold(w);
 	if (put_back(w, &undo) < 0) {
-		cmd_say(w->say_fd, "weir set: not put back: %s\n", undo.msg);
+		say_trouble(w, "not put back: ", &undo);
 		rc = rc > 0 ? rc : CMD_FAILED;
 	}
 	if (w->stop_fd >= 0)

@@ -63,7 +63,7 @@ static int write_text(int fd, const char *value)
 
 ssize_t sys_read_attr(const char *path, char *dst, size_t cap)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe must not hold us */
 	ssize_t n;
 
 	if (cap)
@@ -101,7 +101,7 @@ int sys_read_i64(const char *path, int64_t *v)
 
 int sys_write_attr(const char *path, const char *value, struct weir_err *e)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_WRONLY | O_TRUNC | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	int ret = fd < 0 ? -errno : write_text(fd, value);
 
 	if (fd >= 0)

@@ -114,6 +114,8 @@ static enum fate restore(const struct sys_entry *t, const char *boot, const char
 	if (t->knob->scope != SYS_HOST && t->netns != netns_cookie()) {
 		err_set(e, WEIR_OS, EXDEV, "%s was changed in another network namespace",
 			t->knob->name);
+		err_hint(e, "`weir set --restore` in there puts it back; remove the file, if that "
+			    "namespace is gone");
 		return FAILED;
 	}
 	if (!find_target(t, root, &ref))
@@ -189,9 +191,12 @@ static int undo_file(int fd, const char *boot, const char *root, struct sys_repl
 			undo_one(&u, i);
 	r->failed += u.doc.bad;
 	ret = (int)sys_doc_open(&u.doc) + (int)u.doc.bad;
-	if (u.doc.bad && !u.failed)
-		err_set(e, WEIR_FORMAT, EBADMSG, "a journal has %u lines that weir did not write",
-			u.doc.bad);
+	if (u.doc.bad && !u.failed) {
+		err_set(e, WEIR_FORMAT, EBADMSG, "%u %s that weir did not write", u.doc.bad,
+			u.doc.bad == 1 ? "line" : "lines");
+		err_hint(e,
+			 "remove the file, if nothing in it tells of a change that still stands");
+	}
 	if (ret == 0 && ftruncate(fd, 0) < 0)
 		ret = err_os(e, errno, "writing the journal");
 out:
@@ -218,7 +223,7 @@ static void count_busy(int fd, struct sys_replay *r)
 
 struct recovery {
 	char boot[SYS_BOOT_CAP];
-	const char *root;
+	const char *dir, *root;
 	struct sys_replay *r;
 	struct weir_err *e;
 };
@@ -228,6 +233,7 @@ static void recover_file(int dir, const char *name, const struct recovery *c)
 	struct sys_replay *r = c->r;
 	struct weir_err here = {0};
 	unsigned failed_before = r->failed;
+	char safe[SAFE_MAX + 1];
 	int fd = sys_jfile_open(dir, name, &here);
 
 	if (fd < 0) {
@@ -242,8 +248,11 @@ static void recover_file(int dir, const char *name, const struct recovery *c)
 			unlinkat(dir, name, 0);
 		if (left < 0)
 			r->failed++;
-		if (left && !failed_before && c->e)
+		if (left && !failed_before && c->e) {
 			*c->e = here;
+			safe_str(safe, sizeof(safe), name, strlen(name));
+			err_wrap(c->e, "%s/%s", c->dir, safe);
+		}
 	}
 	close(fd);
 }
@@ -276,7 +285,7 @@ static int recover_cb(int dir, const char *name, void *arg)
 
 int sys_journal_recover(const char *dir, const char *root, struct sys_replay *r, struct weir_err *e)
 {
-	struct recovery c = {.root = root, .r = r, .e = e};
+	struct recovery c = {.dir = dir ? dir : SYS_OWN_DIR, .root = root, .r = r, .e = e};
 	int lock = -1, ret;
 
 	*r = (struct sys_replay){0};
@@ -358,20 +367,22 @@ static int conflict_cb(int dir, const char *name, void *arg)
 }
 
 static int check_conflict(const struct sys_journal *j, const struct sys_entry *t,
-			  struct weir_err *e)
+			  const struct sys_ref *ref, struct weir_err *e)
 {
 	struct conflict c = {.own = j, .entry = t};
+	char name[SYS_REF_TEXT];
 	int ret = each_journal(j->dir, conflict_cb, &c, e);
 
+	sys_ref_text(ref, name);
 	if (ret != -EBUSY)
 		return ret;
 	if (c.dead) {
 		err_set(e, WEIR_OS, EBUSY, "a weir that is gone (process %lld) has changed %s",
-			(long long)c.owner, t->knob->name);
+			(long long)c.owner, name);
 		return err_hint(e, "`weir set --restore` puts its changes back");
 	}
 	err_set(e, WEIR_OS, EBUSY, "another weir, process %lld, has changed %s", (long long)c.owner,
-		t->knob->name);
+		name);
 	return err_hint(e, "its changes are put back when it ends");
 }
 
@@ -448,7 +459,7 @@ static int set_locked(struct sys_journal *j, struct sys_entry *t, const struct s
 	if (ret == 0)
 		ret = fill_entry(j, t, &doc, ref, value, e);
 	if (ret == 0)
-		ret = check_conflict(j, t, e);
+		ret = check_conflict(j, t, ref, e);
 	/* Also where there is nothing to change: nobody else may change it meanwhile. */
 	if (ret == 0)
 		ret = append_entry(j, &doc, t, e);
@@ -482,8 +493,16 @@ int sys_journal_set(struct sys_journal *j, const struct sys_ref *to, const char 
 	return ret;
 }
 
+/* Who stopped it may have stopped it while it had the lock. */
+static void wake_guard(const struct sys_journal *j)
+{
+	if (j->guard)
+		kill(j->guard, SIGCONT);
+}
+
 int sys_journal_undo(struct sys_journal *j, struct sys_replay *r, struct weir_err *e)
 {
+	wake_guard(j);
 	int lock = sys_jdir_lock(j->dir, e);
 
 	*r = (struct sys_replay){0};
@@ -562,6 +581,7 @@ static void dismiss(struct sys_journal *j)
 		return;
 	send(j->guard_fd, &(char){DISMISSED}, 1, MSG_NOSIGNAL);
 	close(j->guard_fd);
+	wake_guard(j);
 	while (waitpid(j->guard, NULL, 0) < 0 && errno == EINTR)
 		;
 	j->guard = 0;

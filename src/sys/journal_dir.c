@@ -16,9 +16,8 @@
 
 #include "sys/priv.h"
 
-#define DEFAULT_DIR "/run/weir"
-#define PREFIX      "journal-"
-#define RANDOM_LEN  8
+#define PREFIX     "journal-"
+#define RANDOM_LEN 8
 
 static int foreign(const char *what, const struct stat *st, struct weir_err *e)
 {
@@ -43,7 +42,7 @@ int sys_own_dir(const char *dir, bool make, struct weir_err *e)
 	struct stat st;
 
 	if (!dir)
-		dir = DEFAULT_DIR;
+		dir = SYS_OWN_DIR;
 	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return not_yours(e, "making", dir);
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -338,6 +338,8 @@ static int refused(const struct sys_ref *r, int ret, struct weir_err *e)
 		e->domain = WEIR_MISSING;
 		err_hint(e, "%s",
 			 r->knob->scope == SYS_IFACE ? "this interface has no such thing"
+			 : has_class(r->knob, "cpu") || has_class(r->knob, "irq")
+				 ? "there is no such number here, or it has no such thing"
 			 : host && !r->root && !sys_on_machine() ? "a container does not see it"
 			 : host ? "this kernel has no such thing, or only outside of "
 				  "network namespaces"

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -24,12 +25,19 @@
 
 #define NET "/sys/class/net/%s/"
 
-/* A copy of another machine's tree may hold links to what is ours; what is not there leads nowhere. */
+/*
+ * A copy of another machine's tree may hold links to what is ours, and pipes that nobody writes to;
+ * what is not there leads nowhere.
+ */
 static bool beneath(const char *root, const char *path)
 {
 	char *top = realpath(root, NULL), *real = realpath(path, NULL);
 	size_t n = top ? strlen(top) : 0;
+	struct stat st;
 	bool ok = !real || (top && !strncmp(real, top, n) && (real[n] == '/' || n == 1));
+
+	if (real && stat(real, &st) == 0 && S_ISFIFO(st.st_mode))
+		ok = false;
 
 	free(top);
 	free(real);
@@ -192,7 +200,8 @@ static int file_path(const struct sys_ref *r, char path[SYS_PATH_CAP], struct we
 	return sys_path(path, r->root, r->knob->path, p.of, p.part)
 		       ? 0
 		       : err_set(e, WEIR_USAGE, ENAMETOOLONG,
-				 "%s: too long, or its path leads out of --root", r->knob->name);
+				 "%s: too long, a pipe, or its path leads out of --root",
+				 r->knob->name);
 }
 
 static ssize_t file_get(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e)

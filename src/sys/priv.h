@@ -88,6 +88,7 @@ bool sys_iface_find(const char *root, const struct sys_iface_id *id, char name[I
 #define SYS_JOURNAL_MAX   (256U << 10) /* bytes */
 #define SYS_JOURNAL_MAX_N 1024         /* entries */
 #define SYS_BOOT_CAP      40
+#define SYS_OWN_DIR       "/run/weir" /* root's, when nothing else is said */
 struct sys_entry {
 	uint32_t seq;
 	char boot[SYS_BOOT_CAP];

@@ -393,6 +393,31 @@ static void test_guardian_is_dismissed(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+static pid_t only_child(void)
+{
+	char path[64], text[16];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	return sys_read_attr(path, text, sizeof(text)) > 0 ? (pid_t)atoi(text) : 0;
+}
+
+static void test_stopped_guardian_holds_nobody_up(void **state)
+{
+	struct sys_journal *j = open_journal();
+	siginfo_t si;
+
+	(void)state;
+	assert_int_equal(sys_journal_guard(j, HOUR, NULL, &e), 0);
+	change(j, TTL, "99");
+	pid_t guard = only_child();
+	assert_true(guard > 0);
+	assert_int_equal(kill(guard, SIGSTOP), 0);
+	assert_int_equal(waitid(P_PID, (id_t)guard, &si, WSTOPPED | WNOWAIT), 0);
+	sys_journal_close(j);
+	assert_knob(TTL, "64");
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 /* Both killed: what is left is found by the next start. */
 static void test_guardian_killed_too(void **state)
 {
@@ -412,10 +437,7 @@ static void test_guardian_killed_too(void **state)
 		    sys_journal_set(j, REF(TTL), "99", NULL) < 0)
 			_exit(1);
 		/* Its pid is the next after ours in a quiet moment only: ask the kernel. */
-		char path[64], text[16];
-		snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-		if (sys_read_attr(path, text, sizeof(text)) > 0)
-			guard = (pid_t)atoi(text);
+		guard = only_child();
 		if (guard > 0)
 			kill(guard, SIGKILL);
 		waitid(P_ALL, 0, &si, WEXITED | WNOWAIT);
@@ -606,6 +628,10 @@ static void test_planted_values(void **state)
 	}
 	plant("weir-journal 2\nset\t1\n", 0600);
 	assert_refused();
+	/* Which file, and what to do about it. */
+	assert_non_null(strstr(e.msg, planted));
+	assert_non_null(strstr(e.msg, "1 line that weir did not write"));
+	assert_non_null(strstr(e.hint, "remove the file"));
 }
 
 static void test_another_boot_is_void(void **state)
@@ -637,6 +663,8 @@ static void test_failed_entry_stays_others_go_on(void **state)
 		 boot, cookie);
 	plant(text, 0600);
 	assert_int_equal(sys_journal_recover(dir, NULL, &r, &e), -EXDEV);
+	assert_non_null(strstr(e.msg, planted));
+	assert_non_null(strstr(e.hint, "remove the file"));
 	assert_replay(&r, 1, 0, 0, 1, 0);
 	assert_knob(TTL, "64");
 	assert_knob(RMEM, "4096 131072 6291456");
@@ -797,6 +825,7 @@ int main(void)
 		EACH(test_recover_after_sigkill),
 		EACH(test_guardian_keeps_the_time_limit),
 		EACH(test_guardian_is_dismissed),
+		EACH(test_stopped_guardian_holds_nobody_up),
 		EACH(test_guardian_killed_too),
 		EACH(test_sigkill_at_each_system_call),
 		EACH(test_sigkill_while_recovering),

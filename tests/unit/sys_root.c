@@ -320,6 +320,26 @@ static void assert_listed(const char *pattern, const char *want)
 	assert_string_equal(s.text, want);
 }
 
+/* Nobody writes to it: who opened it would wait for ever. */
+static void test_a_pipe_is_no_file(void **state)
+{
+	char path[160], now[SYS_VALUE_CAP];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/proc/irq/34", root);
+	make_folders(path);
+	mkdir(path, 0700);
+	strcat(path, "/smp_affinity_list");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_true(sys_knob_get(ref_of("irq:34.affinity"), now, sizeof(now), &e) < 0);
+	assert_non_null(strstr(e.msg, "a pipe"));
+	assert_true(sys_knob_set(ref_of("irq:34.affinity"), "1", &e) < 0);
+	assert_int_equal(sys_read_attr(path, now, sizeof(now)), 0);
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+}
+
 static void test_what_is_listed(void **state)
 {
 	struct seen all = {""};
@@ -348,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_a_reboot_is_told_not_made),
 		cmocka_unit_test(test_nothing_outside_is_touched),
 		cmocka_unit_test(test_recovered_below_the_same_root),
+		cmocka_unit_test(test_a_pipe_is_no_file),
 		cmocka_unit_test(test_what_is_listed),
 	};
 
