@@ -20,6 +20,7 @@
 #define READY_NS     (5 * NSEC_PER_SEC)
 #define LOOK_NS      (2 * NSEC_PER_MSEC)
 #define GRACE_NS     (5 * NSEC_PER_SEC)
+#define REAP_MS      1000
 #define PROC_NET_MAX (1U << 20)
 
 /* ---- building ------------------------------------------------------------ */
@@ -349,7 +350,7 @@ static int end_early(struct sys_child *c)
 }
 
 /* Until the command ends; stop_fd becoming readable ends it early. */
-static int wait_or_stop(struct sys_child *c, int stop_fd)
+static int wait_or_stop(struct sys_child *c, int stop_fd, struct lab_orphans *o)
 {
 	struct pollfd p[2] = {{.fd = c->pidfd, .events = POLLIN},
 			      {.fd = stop_fd, .events = POLLIN}};
@@ -357,8 +358,9 @@ static int wait_or_stop(struct sys_child *c, int stop_fd)
 	if (stop_fd < 0 || c->pidfd < 0)
 		return sys_child_wait(c, -1);
 	while (!p[0].revents) {
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
+		if (poll(p, 2, REAP_MS) < 0 && errno != EINTR)
 			return -errno;
+		lab_orphans_reap(o, c->pid);
 		if (p[1].revents)
 			return end_early(c);
 	}
@@ -414,14 +416,17 @@ int lab_run(struct lab *l, char *const argv[], struct weir_err *e)
 {
 	const unsigned flags = SYS_CHILD_DIE_WITH_PARENT | SYS_CHILD_OWN_SYSFS;
 	struct environment env;
+	struct lab_orphans orphans;
 	struct sys_child c;
 
 	make_environment(l, &env);
+	lab_orphans_take(&orphans);
 	int ret =
 		sys_child_start(&c, argv, flags, env.v, l->near->ns.net_fd, l->near->ns.user_fd, e);
-	if (ret < 0)
-		return ret;
-	ret = wait_or_stop(&c, l->stop_fd);
-	sys_child_stop(&c, 0);
+	if (ret == 0) {
+		ret = wait_or_stop(&c, l->stop_fd, &orphans);
+		sys_child_stop(&c, 0);
+	}
+	lab_orphans_end(&orphans);
 	return ret;
 }

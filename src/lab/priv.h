@@ -29,4 +29,16 @@ void lab_plan_make(struct lab_plan *p, const struct lab_cfg *cfg);
 int lab_shape(struct sys_nl *nl, const char *dev, const struct lab_cfg *cfg,
 	      const struct lab_wire_end *end, struct weir_err *e);
 
+/* What a command leaves behind (orphan.c). */
+#define LAB_KNOWN_MAX (4 * LAB_NODES_MAX)
+struct lab_orphans {
+	pid_t known[LAB_KNOWN_MAX]; /* our children before the command */
+	size_t n;
+	bool too_many; /* then nobody is touched: it might be another's */
+	int before;    /* whether orphans were ours already */
+};
+void lab_orphans_take(struct lab_orphans *o);                /* from now on they come to us */
+void lab_orphans_reap(struct lab_orphans *o, pid_t command); /* those that have ended meanwhile */
+void lab_orphans_end(struct lab_orphans *o);
+
 #endif

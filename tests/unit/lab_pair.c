@@ -197,6 +197,35 @@ static void test_stop_fd_ends_the_command(void **state)
 	close(p[1]);
 }
 
+/* In a session of its own, with children, or stopped: none outlives the command. */
+static void test_what_a_command_left_is_ended(void **state)
+{
+	static const char *const scripts[] = {
+		"sleep 1000",
+		"sh -c 'trap \"\" HUP; sleep 1000 & wait'",
+		"sh -c 'kill -STOP $$; sleep 1000'",
+	};
+	struct lab_cfg cfg = {0};
+	char script[160], text[8];
+	struct lab l;
+	int p[2];
+
+	(void)state;
+	start(&l, &cfg);
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+		assert_int_equal(pipe(p), 0);
+		snprintf(script, sizeof(script), "setsid %s & echo x >&%d", scripts[i], p[1]);
+		assert_int_equal(run_sh(&l, script), 0);
+		close(p[1]);
+		/* Whoever lived would hold the pipe open: its end is the end of all. */
+		assert_int_equal(read(p[0], text, sizeof(text)), 2);
+		assert_int_equal(read(p[0], text, sizeof(text)), 0);
+		close(p[0]);
+	}
+	lab_stop(&l);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 struct pids {
 	pid_t near, far, server;
 };
@@ -287,6 +316,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_dead_server_is_told),
 		cmocka_unit_test(test_rate_shapes_both_ends),
 		cmocka_unit_test(test_stop_fd_ends_the_command),
+		cmocka_unit_test(test_what_a_command_left_is_ended),
 		cmocka_unit_test(test_sigkill_leaves_nothing),
 	};
 
