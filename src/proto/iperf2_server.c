@@ -24,6 +24,7 @@
 #define WASTE           4096
 #define PROOF_DATAGRAMS 10 /* that a flow was no stray datagram */
 #define PROOF_SECONDS   0.1
+#define PROOF_BYTES     (64U << 10) /* that a stream without a header was no scanner's */
 
 static bool is_udp(int fd)
 {
@@ -330,12 +331,22 @@ static void end_of_datagrams(struct proto_session *s, const struct proto_result 
 		answer_ends(s, mine);
 }
 
-void iperf2_server_end(struct proto_session *s, const struct proto_result *mine)
+static void end_of_stream(struct proto_session *s, const struct proto_result *mine)
 {
 	const struct iperf2_state *st = s->state;
+	uint64_t bytes = 0;
 
+	for (size_t i = 0; i < mine->n; i++)
+		bytes += mine->flows[i].bytes;
+	s->proved = bytes >= (strcmp(s->peer.tool, "stream") ? 1 : PROOF_BYTES);
+	if (flow_plan_count(s->plan, NET_DOWN))
+		await_hangup(s, st->fd[0], clk_mono_ns() + HANGUP_NS);
+}
+
+void iperf2_server_end(struct proto_session *s, const struct proto_result *mine)
+{
 	if (proto_has_udp(s->plan))
 		end_of_datagrams(s, mine);
-	else if (flow_plan_count(s->plan, NET_DOWN))
-		await_hangup(s, st->fd[0], clk_mono_ns() + HANGUP_NS);
+	else
+		end_of_stream(s, mine);
 }

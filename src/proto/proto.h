@@ -174,7 +174,7 @@ struct proto_session {
 	 * came before the socket was there; borrowed */
 	const struct proto_early *early;
 	size_t n_early;
-	bool proved; /* server, a UDP flow without a control connection: it went on and had an end */
+	bool proved; /* server, no control connection: there was more than anybody may have sent */
 	int64_t began_ns; /* server, no control connection: when the first data was there; 0 = not known */
 	char missing[160]; /* why the far end tells nothing; "" = it does, or never would */
 	char found[160];   /* client: how it was found out who answers; "" = by the greeting */

@@ -138,6 +138,6 @@ int serve_child_body(const struct serve_job *job)
 	model_run_free(run);
 	proto_session_fini(&s);
 	if (r >= 0)
-		return job->n_early && !s.proved ? SERVE_EXIT_UNPROVED : 0;
+		return is_brief(job) && !s.proved ? SERVE_EXIT_UNPROVED : 0;
 	return e.code == EACCES ? SERVE_EXIT_LOGIN : 1;
 }

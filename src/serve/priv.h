@@ -182,7 +182,7 @@ struct serve_job {
 typedef int serve_body(const struct serve_job *job);
 serve_body serve_child_body;
 #define SERVE_EXIT_LOGIN    2 /* its client was refused for want of a login */
-#define SERVE_EXIT_UNPROVED 3 /* a datagram or a few, which anybody can have sent */
+#define SERVE_EXIT_UNPROVED 3 /* a datagram or a few bytes, which anybody can have sent */
 
 /* proto_extra's output: text; arg is the proto_session (report.c). */
 bool serve_report(void *arg, const struct proto_result *mine, struct buf *b);

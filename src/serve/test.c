@@ -361,7 +361,7 @@ static void reap(struct serve_front *f, struct serve_test *t)
 		return;
 	}
 	tried = f->cfg->one_any && !(WIFEXITED(status) && WEXITSTATUS(status) == SERVE_EXIT_LOGIN);
-	if (t->datagrams)
+	if (t->datagrams || (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_EXIT_UNPROVED))
 		ran = tried = WIFEXITED(status) && !WEXITSTATUS(status);
 	if (!t->logged)
 		log_death(f, t, status);
