@@ -9,6 +9,8 @@
 
 #include "sys/priv.h"
 
+#define DEFAULT_KIND "net.core.default_qdisc"
+
 static int no_kernel(const struct sys_ref *r, struct weir_err *e)
 {
 	return err_set(e, WEIR_MISSING, EOPNOTSUPP, "%s is not a file: not below %.100s",
@@ -97,6 +99,20 @@ static ssize_t qdisc_get(const struct sys_ref *r, char *dst, size_t cap, struct 
 	return ret < 0 ? ret : snprintf(dst, cap, "%s", text);
 }
 
+/* It would not come back as it was; not every namespace can know. */
+static int check_default(const struct sys_ref *r, const char *text, struct weir_err *e)
+{
+	char kind[SYS_VALUE_CAP];
+
+	if (!sys_tc_is_default(text) || sys_sysctl_get(DEFAULT_KIND, kind, sizeof(kind)) <= 0 ||
+	    sys_tc_default_of(text, kind))
+		return 0;
+	err_set(e, WEIR_LIMIT, EBUSY,
+		"the queue discipline that %s had by %s would come back as %s", r->arg, text, kind);
+	return err_hint(e, "set " DEFAULT_KIND "=%s before it, or %s after it",
+			strrchr(text, ' ') + 1, kind);
+}
+
 /* One request, so that there is no moment between: who dies there leaves the old one or the new. */
 static int qdisc_set(const struct sys_ref *r, const char *canon, struct weir_err *e)
 {
@@ -111,8 +127,10 @@ static int qdisc_set(const struct sys_ref *r, const char *canon, struct weir_err
 	if (ret == 0)
 		ret = sys_qdisc_text(nl, p.of, now, e); /* refuses what it could not put back */
 	if (ret == 0)
-		ret = strcmp(canon, SYS_TC_DEFAULT) ? sys_qdisc_set(nl, p.of, 0, 0, canon, e)
-						    : sys_qdisc_default(nl, p.of, e);
+		ret = check_default(r, sys_tc_is_default(now) ? now : canon, e);
+	if (ret == 0)
+		ret = !sys_tc_is_default(canon) ? sys_qdisc_set(nl, p.of, 0, 0, canon, e)
+						: sys_qdisc_default(nl, p.of, e);
 	sys_nl_close(nl);
 	return ret;
 }

@@ -69,6 +69,8 @@ bool sys_contact_judge(struct sys_contact *c, const char *table4, const char *ta
 #define SYS_TC_DEFAULT "default" /* the one that the kernel gives an interface by itself */
 int sys_tc_canon(const char *value, char dst[SYS_VALUE_CAP], struct weir_err *e);
 bool sys_tc_same(const char *want, const char *have);
+bool sys_tc_is_default(const char *text);
+bool sys_tc_default_of(const char *text, const char *leaf);
 int sys_qdisc_text(struct sys_nl *nl, const char *name, char dst[SYS_VALUE_CAP],
 		   struct weir_err *e);
 int sys_qdisc_default(struct sys_nl *nl, const char *name, struct weir_err *e);

@@ -282,14 +282,44 @@ static int put_spec(const struct spec *s, char dst[SYS_VALUE_CAP])
 	return ret;
 }
 
+bool sys_tc_is_default(const char *text)
+{
+	const size_t n = strlen(SYS_TC_DEFAULT);
+
+	return !strncmp(text, SYS_TC_DEFAULT, n) && (!text[n] || text[n] == ' ');
+}
+
+/* "default", and what it was: "default pfifo_fast", "default mq fq_codel". */
+static int canon_default(const char *value, char dst[SYS_VALUE_CAP], struct weir_err *e)
+{
+	char kind[16];
+	size_t n = strlen(SYS_TC_DEFAULT), kinds = 0;
+	const char *s = value + n;
+
+	memcpy(dst, SYS_TC_DEFAULT, n + 1);
+	while (s[strspn(s, " \t")]) {
+		if (!next_word(&s, kind, sizeof(kind)) || ++kinds > 2 ||
+		    strspn(kind, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(kind))
+			return bad(e, "no such", value);
+		n += (size_t)snprintf(dst + n, SYS_VALUE_CAP - n, " %s", kind);
+	}
+	return 0;
+}
+
+/* Whether what the kernel gives by itself is what it was, when it makes leaves of this kind. */
+bool sys_tc_default_of(const char *text, const char *leaf)
+{
+	const char *last = strrchr(text, ' ');
+
+	return !last || !strcmp(last + 1, "noqueue") || !strcmp(last + 1, leaf);
+}
+
 int sys_tc_canon(const char *value, char dst[SYS_VALUE_CAP], struct weir_err *e)
 {
 	struct spec s;
 
-	if (!strcmp(value, SYS_TC_DEFAULT)) {
-		memcpy(dst, value, sizeof(SYS_TC_DEFAULT));
-		return 0;
-	}
+	if (sys_tc_is_default(value))
+		return canon_default(value, dst, e);
 	int ret = read_spec(&s, value, e);
 	const struct key *k = ret < 0 ? NULL : find_key(s.kind, NULL);
 	if (k && k->unread)
@@ -312,6 +342,9 @@ bool sys_tc_same(const char *want, const char *have)
 
 	if (!strcmp(want, have))
 		return true;
+	/* An interface that was never up has none yet. */
+	if (!strcmp(want, SYS_TC_DEFAULT) || !strcmp(have, SYS_TC_DEFAULT))
+		return sys_tc_is_default(want) && sys_tc_is_default(have);
 	if (read_spec(&w, want, NULL) < 0 || read_spec(&h, have, NULL) < 0 ||
 	    strcmp(w.kind, h.kind) != 0)
 		return false;
@@ -440,7 +473,7 @@ struct root {
 	uint32_t handle;
 	unsigned others; /* disciplines below the root that somebody made */
 	bool unknown;    /* of a kind or with an option that the table has not */
-	char kind[16];
+	char kind[16], leaf[16];
 };
 
 /* A link layer that sends whole cells is another rate on the wire. */
@@ -536,6 +569,8 @@ static int take_qdisc(const struct nlmsghdr *nlh, void *arg)
 	if (m->tcm_parent != TC_H_ROOT) {
 		/* The kernel's own below tbf and mq have no number. */
 		root->others += m->tcm_handle != 0 && m->tcm_parent != TC_H_INGRESS;
+		if (!m->tcm_handle)
+			snprintf(root->leaf, sizeof(root->leaf), "%s", s.kind);
 		return 0;
 	}
 	root->handle = m->tcm_handle;
@@ -584,6 +619,10 @@ int sys_qdisc_text(struct sys_nl *nl, const char *name, char dst[SYS_VALUE_CAP],
 		return err_set(e, WEIR_LIMIT, ERANGE,
 			       "the queue discipline %s has options that weir could not put back",
 			       root.kind);
-	snprintf(dst, SYS_VALUE_CAP, "%s", root.handle ? root.text : SYS_TC_DEFAULT);
+	if (root.handle)
+		snprintf(dst, SYS_VALUE_CAP, "%s", root.text);
+	else
+		snprintf(dst, SYS_VALUE_CAP, SYS_TC_DEFAULT "%s%s%s%s", root.kind[0] ? " " : "",
+			 root.kind, root.leaf[0] ? " " : "", root.leaf);
 	return 0;
 }

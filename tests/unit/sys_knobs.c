@@ -454,6 +454,31 @@ static void test_disciplines_with_options_are_left(void **state)
 	ip((const char *const[]){"tc", "qdisc", "del", "dev", "v0", "root", NULL});
 }
 
+/* "default" alone would be whatever the kernel makes of it by then. */
+static void test_a_default_is_of_a_kind(void **state)
+{
+	char text[SYS_VALUE_CAP];
+
+	(void)state;
+	assert_int_equal(sys_tc_canon("default  mq\tfq_codel ", text, &e), 0);
+	assert_string_equal(text, "default mq fq_codel");
+	assert_true(sys_tc_canon("default a b c", text, &e) < 0);
+	assert_true(sys_tc_canon("default a;b", text, &e) < 0);
+	assert_true(sys_tc_canon("defaults", text, &e) < 0);
+	assert_true(sys_tc_same("default", "default fq"));
+	assert_true(sys_tc_same("default fq", "default"));
+	assert_false(sys_tc_same("default fq", "default fq_codel"));
+	assert_false(sys_tc_same("default", "pfifo limit 7"));
+	assert_true(sys_tc_default_of("default mq fq", "fq"));
+	assert_true(sys_tc_default_of("default noqueue", "fq"));
+	assert_false(sys_tc_default_of("default mq pfifo_fast", "fq"));
+	if (!ready)
+		skip();
+	/* Another kind than the kernel gives here is told. */
+	assert_int_equal(sys_knob_set(ref_of(NULL, "iface:v0.qdisc"), "default none", &e), -EIO);
+	assert_non_null(strstr(e.msg, "default noqueue"));
+}
+
 static void test_disciplines_with_classes_are_left(void **state)
 {
 	struct sys_journal *j;
@@ -468,7 +493,7 @@ static void test_disciplines_with_classes_are_left(void **state)
 	assert_int_equal(sys_journal_set(j, qdisc, "netem delay 1ms", &e) < 0, 1);
 	assert_value(NULL, "iface:v0.qdisc", "pfifo limit 7"); /* what it was before that */
 	sys_journal_close(j);
-	assert_value(NULL, "iface:v0.qdisc", "default");
+	assert_value(NULL, "iface:v0.qdisc", "default noqueue");
 	if (ip((const char *const[]){"tc", "qdisc", "add", "dev", "v0", "root", "handle",
 				     "1:", "htb", NULL}) != 0)
 		skip(); /* no tc, no htb */
@@ -540,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_a_refused_feature_is_as_it_was),
 		cmocka_unit_test(test_another_address_is_the_same_interface),
 		cmocka_unit_test(test_disciplines_with_options_are_left),
+		cmocka_unit_test(test_a_default_is_of_a_kind),
 		cmocka_unit_test(test_disciplines_with_classes_are_left),
 		cmocka_unit_test(test_sigkill_at_each_system_call),
 	};
