@@ -460,6 +460,8 @@ static int set_locked(struct sys_journal *j, struct sys_entry *t, const struct s
 		ret = fill_entry(j, t, &doc, ref, value, e);
 	if (ret == 0)
 		ret = check_conflict(j, t, ref, e);
+	if (ret == 0)
+		ret = sys_knob_along(ref, t->old, t->now, e);
 	/* Also where there is nothing to change: nobody else may change it meanwhile. */
 	if (ret == 0)
 		ret = append_entry(j, &doc, t, e);

@@ -99,3 +99,68 @@ int sys_knob_loss(const struct sys_ref *r, const char *canon, struct weir_err *e
 			return losses[i].look(r, v, e);
 	return 0;
 }
+
+/* ---- values that follow another's ------------------------------------------- */
+
+static int along(const char *what, int64_t from, int64_t to, struct weir_err *e)
+{
+	return err_set(e, WEIR_LIMIT, EBUSY,
+		       "the kernel sets %s with it, which is %d and would be left at %d", what,
+		       (int)from, (int)to);
+}
+
+/* Also what a router has advertised. */
+static int mtu_along(const struct sys_ref *r, int64_t old, int64_t v, struct weir_err *e)
+{
+	char name[64], text[32];
+	int64_t mtu6;
+
+	(void)v;
+	snprintf(name, sizeof(name), "net/ipv6/conf/%.15s/mtu", r->arg);
+	if (sys_sysctl_get(name, text, sizeof(text)) < 0 || sys_parse_i64(text, &mtu6) < 0 ||
+	    mtu6 == old)
+		return 0;
+	along(name, mtu6, old, e);
+	return err_hint(e, "make it %d first: echo %d >/proc/sys/%s", (int)old, (int)old, name);
+}
+
+/* Up to the size that IPv4 had alone once, it is both families' size. */
+#define LEGACY_SIZE 65536
+static int size_along(const struct sys_ref *r, int64_t old, int64_t v, struct weir_err *e)
+{
+	char name[24], text[SYS_VALUE_CAP];
+	int64_t v4, after;
+
+	snprintf(name, sizeof(name), "iface.%.3s_ipv4_max_size", r->knob->name + strlen("iface."));
+	struct sys_ref ipv4 = {.knob = sys_knob(name)};
+	memcpy(ipv4.arg, r->arg, sizeof(ipv4.arg));
+	if (!ipv4.knob || sys_knob_get(&ipv4, text, sizeof(text), NULL) < 0 ||
+	    sys_parse_i64(text, &v4) < 0)
+		return 0; /* a kernel that has one size */
+	after = old <= LEGACY_SIZE ? old : v <= LEGACY_SIZE ? v : v4;
+	if (after == v4)
+		return 0;
+	along(name, v4, after, e);
+	return err_hint(e, "before it: iface:%.15s%s=%d", r->arg, name + strlen("iface"),
+			(int)after);
+}
+
+static const struct follower {
+	const char *knob;
+	int (*look)(const struct sys_ref *r, int64_t old, int64_t v, struct weir_err *e);
+} followers[] = {
+	{"iface.mtu", mtu_along},
+	{"iface.gso_max_size", size_along},
+	{"iface.gro_max_size", size_along},
+};
+
+int sys_knob_along(const struct sys_ref *r, const char *old, const char *canon, struct weir_err *e)
+{
+	int64_t from, v;
+
+	for (size_t i = 0; i < ARRAY_LEN(followers); i++)
+		if (!strcmp(followers[i].knob, r->knob->name) && !r->root &&
+		    sys_parse_i64(old, &from) == 0 && sys_parse_i64(canon, &v) == 0 && from != v)
+			return followers[i].look(r, from, v, e);
+	return 0;
+}

@@ -56,6 +56,8 @@ bool sys_path(char dst[SYS_PATH_CAP], const char *root, const char *path, const 
 	      const char *part);
 /* Refused where the change would lose what putting back does not bring (knob_loss.c). */
 int sys_knob_loss(const struct sys_ref *r, const char *canon, struct weir_err *e);
+/* The same for what the kernel sets along with it; asked before a change, not before its undoing. */
+int sys_knob_along(const struct sys_ref *r, const char *old, const char *canon, struct weir_err *e);
 /* The names of a bitset (features, private flags) of an interface. */
 int sys_bits_each(const struct sys_knob *k, const char *iface,
 		  int (*cb)(const char *name, bool on, void *arg), void *arg, struct weir_err *e);

@@ -454,6 +454,50 @@ static void test_disciplines_with_options_are_left(void **state)
 	ip((const char *const[]){"tc", "qdisc", "del", "dev", "v0", "root", NULL});
 }
 
+static void refused_along(const char *knob, const char *value, const char *follower)
+{
+	struct sys_journal *j;
+
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, knob), value, &e), -EBUSY);
+	assert_non_null(strstr(e.msg, follower));
+	sys_journal_close(j);
+}
+
+/* The kernel sets a second value with the first, and would leave it changed. */
+static void test_what_follows_is_not_lost(void **state)
+{
+	struct sys_journal *j;
+	char before[SYS_VALUE_CAP];
+	const char *mtu6 = "net/ipv6/conf/v0/mtu";
+
+	(void)state;
+	if (!ready)
+		skip();
+	if (sys_sysctl_set(mtu6, "1400", NULL) == 0) {
+		refused_along("iface:v0.mtu", "1450", mtu6);
+		assert_int_equal(sys_sysctl_set(mtu6, "1500", &e), 0);
+	}
+	if (sys_knob_get(ref_of(NULL, "iface:v0.gso_ipv4_max_size"), before, sizeof(before), &e) <
+	    0)
+		skip(); /* a kernel that has one size */
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_int_equal(
+		sys_journal_set(j, ref_of(NULL, "iface:v0.gso_ipv4_max_size"), "30000", &e), 0);
+	refused_along("iface:v0.gso_max_size", "40000", "gso_ipv4_max_size");
+	sys_journal_close(j);
+	/* As the hint says: the follower first, so that its own old value comes last. */
+	assert_int_equal(sys_knob_set(ref_of(NULL, "iface:v0.gso_ipv4_max_size"), "30000", &e), 0);
+	assert_int_equal(sys_journal_open(dir, NULL, &j, &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.gso_ipv4_max_size"), before, &e),
+			 0);
+	assert_int_equal(sys_journal_set(j, ref_of(NULL, "iface:v0.gso_max_size"), "40000", &e), 0);
+	sys_journal_close(j);
+	assert_value(NULL, "iface:v0.gso_ipv4_max_size", "30000");
+	assert_value(NULL, "iface:v0.gso_max_size", before);
+	assert_int_equal(sys_knob_set(ref_of(NULL, "iface:v0.gso_ipv4_max_size"), before, &e), 0);
+}
+
 /* "default" alone would be whatever the kernel makes of it by then. */
 static void test_a_default_is_of_a_kind(void **state)
 {
@@ -565,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_a_refused_feature_is_as_it_was),
 		cmocka_unit_test(test_another_address_is_the_same_interface),
 		cmocka_unit_test(test_disciplines_with_options_are_left),
+		cmocka_unit_test(test_what_follows_is_not_lost),
 		cmocka_unit_test(test_a_default_is_of_a_kind),
 		cmocka_unit_test(test_disciplines_with_classes_are_left),
 		cmocka_unit_test(test_sigkill_at_each_system_call),
