@@ -234,6 +234,14 @@ static int bad(struct weir_err *e, const char *what, const char *word)
 	return err_hint(e, "such as: pfifo limit 100; tbf rate 10mbit burst 16kb limit 64kb");
 }
 
+/* What the kernel keeps in 32 bits would be cut. */
+static bool too_large(const struct key *k, uint64_t v)
+{
+	if (k->place == AS_TBF_RATE || k->place == AS_CAKE_RATE || k->place == AS_NETEM_DELAY)
+		return false;
+	return (k->unit == RATE ? v / 8 : v) > UINT32_MAX;
+}
+
 static int read_option(struct spec *s, const char **text, const char *word, struct weir_err *e)
 {
 	const struct key *k = find_key(s->kind, word);
@@ -246,6 +254,8 @@ static int read_option(struct spec *s, const char **text, const char *word, stru
 		return bad(e, "no such value of", word);
 	if (k->unit == RATE)
 		v -= v % 8; /* the kernel counts bytes */
+	if (too_large(k, v))
+		return bad(e, "too large a value of", word);
 	return add_value(s, k, v) ? 0 : bad(e, "said twice:", word);
 }
 

@@ -509,6 +509,11 @@ static void test_a_default_is_of_a_kind(void **state)
 	assert_true(sys_tc_canon("default a b c", text, &e) < 0);
 	assert_true(sys_tc_canon("default a;b", text, &e) < 0);
 	assert_true(sys_tc_canon("defaults", text, &e) < 0);
+	assert_int_equal(sys_tc_canon("pfifo limit 4294967295", text, &e), 0);
+	assert_int_equal(sys_tc_canon("tbf rate 100gbit burst 1mb limit 4mb", text, &e), 0);
+	assert_int_equal(sys_tc_canon("pfifo limit 4294967296", text, &e), -EINVAL);
+	assert_int_equal(e.domain, WEIR_USAGE);
+	assert_int_equal(sys_tc_canon("tbf rate 1mbit burst 1mb limit 9gb", text, &e), -EINVAL);
 	assert_true(sys_tc_same("default", "default fq"));
 	assert_true(sys_tc_same("default fq", "default"));
 	assert_false(sys_tc_same("default fq", "default fq_codel"));
