@@ -55,6 +55,12 @@ static bool is_missing(const struct sys_ref *r)
 	return !sys_cap_have(CAP_NET_ADMIN);
 }
 
+/* How it is changed: at run time, or as the text of another way. */
+static const char *way_of(const struct sys_ref *r, const char *const text[], const char *reload)
+{
+	return sys_knob_writable(r) ? text[r->knob->revert] : reload;
+}
+
 static void look(const struct sys_ref *r, struct row *row)
 {
 	*row = (struct row){0};
@@ -105,7 +111,7 @@ static void put_json(struct jw *w, const struct sys_ref *r, const struct row *ro
 		jw_i64(w, "max", k->max);
 	}
 	put_choices(w, k);
-	jw_str(w, "reversible", revert_text[k->revert]);
+	jw_str(w, "reversible", way_of(r, revert_text, "reload"));
 	jw_str(w, "scope", scope_text[k->scope]);
 	jw_str(w, "needs", sys_knob_needs(k));
 	jw_bool(w, "missing", row->missing);
@@ -119,8 +125,9 @@ static void put_text(struct buf *b, const struct sys_ref *r, const struct row *r
 {
 	buf_printf(b, "%-38s %-18s %s\n", row->name, row->known ? row->value : "?",
 		   r->knob->affects);
-	buf_printf(b, "%-38s %s; %s; needs %s%s\n", "", row->range, how_text[r->knob->revert],
-		   sys_knob_needs(r->knob), row->missing ? " (missing)" : "");
+	buf_printf(b, "%-38s %s; %s; needs %s%s\n", "", row->range,
+		   way_of(r, how_text, "by loading the module anew"), sys_knob_needs(r->knob),
+		   row->missing ? " (missing)" : "");
 	if (!row->known)
 		buf_printf(b, "%-38s %s\n", "", row->why.msg);
 }

@@ -273,8 +273,29 @@ static int check_mtu(const struct sys_ref *r, const char *canon, struct weir_err
 	return err_hint(e, "remove them first, if that is meant");
 }
 
-static int check_revert(const struct sys_knob *k, struct weir_err *e)
+bool sys_knob_writable(const struct sys_ref *r)
 {
+	char path[SYS_PATH_CAP];
+	struct sys_parts p;
+	struct stat st;
+
+	if (r->knob->part != SYS_PARAM)
+		return true;
+	sys_ref_parts(r, &p);
+	return !sys_path(path, r->root, r->knob->path, p.of, p.part) || stat(path, &st) < 0 ||
+	       st.st_mode & S_IWUSR;
+}
+
+static int check_revert(const struct sys_ref *r, struct weir_err *e)
+{
+	const struct sys_knob *k = r->knob;
+	char name[SYS_REF_TEXT];
+
+	sys_ref_text(r, name);
+	if (!sys_knob_writable(r)) {
+		err_set(e, WEIR_USAGE, EINVAL, "%s is read-only while the module is loaded", name);
+		return err_hint(e, "it is said when the module is loaded: modprobe");
+	}
 	if (k->revert == SYS_RUNTIME)
 		return 0;
 	err_set(e, WEIR_USAGE, EINVAL, "%s needs a %s", k->path,
@@ -293,7 +314,7 @@ int sys_knob_check(const struct sys_ref *r, const char *value, struct weir_err *
 		return err_set(e, WEIR_USAGE, EINVAL, "%s %s, not '%.80s'", k->name,
 			       takes_arg(k) ? "needs what it is of" : "takes no argument", safe);
 	}
-	int ret = check_revert(k, e);
+	int ret = check_revert(r, e);
 	if (ret == 0 && k->type == SYS_TC)
 		ret = sys_tc_canon(value, canon, e);
 	else if (ret == 0 && sys_knob_canon(k, value, canon) < 0)

@@ -95,6 +95,8 @@ void sys_ref_text(const struct sys_ref *r, char dst[SYS_REF_TEXT]);
 int sys_knob_check(const struct sys_ref *r, const char *value, struct weir_err *e);
 /* The present value in its canonical form. -ENOENT, -EOPNOTSUPP: there is no such thing here. */
 ssize_t sys_knob_get(const struct sys_ref *r, char *dst, size_t cap, struct weir_err *e);
+/* Whether it can be set while its module is loaded: some parameters are only read then. */
+bool sys_knob_writable(const struct sys_ref *r);
 /* Whether host-wide settings can be changed from here: not within a container. */
 bool sys_on_machine(void);
 /* What it may be, for people: "0..255", "off | on". */

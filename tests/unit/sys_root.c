@@ -46,6 +46,7 @@ static const struct {
 	{"/proc/sys/net/core/netdev_budget", "300\n", 0600},
 	{"/sys/module/quiet/parameters/depth", "7\n", 0600},
 	{"/sys/module/quiet/parameters/mode", "fast\n", 0600},
+	{"/sys/module/nic/parameters/version", "3\n", 0400},
 	{CPU0 "cpufreq/scaling_governor", "powersave\n", 0600},
 	{CPU0 "power/pm_qos_resume_latency_us", "0\n", 0600},
 	{CPU0 "cpuidle/state0/disable", "0\n", 0600},
@@ -320,6 +321,21 @@ static void assert_listed(const char *pattern, const char *want)
 	assert_string_equal(s.text, want);
 }
 
+static void test_a_parameter_may_be_read_only(void **state)
+{
+	struct sys_journal *j;
+
+	(void)state;
+	assert_true(sys_knob_writable(ref_of("module:quiet.param:mode")));
+	assert_false(sys_knob_writable(ref_of("module:nic.param:version")));
+	assert_value("module:nic.param:version", "3");
+	assert_int_equal(sys_journal_open(dir, root, &j, &e), 0);
+	assert_int_equal(sys_journal_set(j, ref_of("module:nic.param:version"), "4", &e), -EINVAL);
+	assert_non_null(strstr(e.msg, "read-only"));
+	sys_journal_close(j);
+	assert_value("module:nic.param:version", "3");
+}
+
 /* Nobody writes to it: who opened it would wait for ever. */
 static void test_a_pipe_is_no_file(void **state)
 {
@@ -368,6 +384,7 @@ int main(void)
 		cmocka_unit_test(test_a_reboot_is_told_not_made),
 		cmocka_unit_test(test_nothing_outside_is_touched),
 		cmocka_unit_test(test_recovered_below_the_same_root),
+		cmocka_unit_test(test_a_parameter_may_be_read_only),
 		cmocka_unit_test(test_a_pipe_is_no_file),
 		cmocka_unit_test(test_what_is_listed),
 	};
