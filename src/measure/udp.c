@@ -30,7 +30,7 @@ struct udp_cfg {
 	struct measure_load l;
 	int64_t trial_ns;
 	double loss;
-	bool wide, dont_fragment, no_offload, spin, find;
+	bool wide, dont_fragment, no_offload, spin, find, loss_given, trial_given;
 };
 
 /* ---- options ---------------------------------------------------------------------- */
@@ -64,8 +64,8 @@ static const struct opt opts[] = {
 	LOAD_OPTS_PEER,
 	{.name = "bitrate", .letter = 'b', .type = OPT_FUNC, .offset = F(l.rate), .metavar = "RATE[/N]", .help = "offered load of each flow, in bursts of N datagrams; 0 = as fast as it goes, 1M without this option", .func = measure_parse_rate, .func_json = measure_rate_json},
 	{.name = "find-rate", .type = OPT_FLAG, .offset = F(find), .help = "search for the highest rate within --loss (-b: the highest to try)"},
-	{.name = "loss", .type = OPT_FUNC, .offset = F(loss), .metavar = "SHARE", .help = "with --find-rate: the loss that is still good", .func = parse_loss, .func_json = loss_json, .fallback = "0.1%"},
-	{.name = "trial-time", .type = OPT_TIME, .offset = F(trial_ns), .metavar = "TIME", .help = "with --find-rate: length of each trial", .min = 100 * NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "1s"},
+	{.name = "loss", .type = OPT_FUNC, .offset = F(loss), .metavar = "SHARE", .help = "with --find-rate: the loss that is still good", .func = parse_loss, .func_json = loss_json, .fallback = "0.1%", .given = F(loss_given)},
+	{.name = "trial-time", .type = OPT_TIME, .offset = F(trial_ns), .metavar = "TIME", .help = "with --find-rate: length of each trial", .min = 100 * NSEC_PER_MSEC, .max = 600 * NSEC_PER_SEC, .fallback = "1s", .given = F(trial_given)},
 	{.name = "length", .letter = 'l', .type = OPT_SIZE, .offset = F(l.len), .metavar = "SIZE", .help = "payload of every datagram, 16 to 65507; by itself what fits the path in one piece", .max = NET_UDP_LEN_MAX},
 	LOAD_OPTS_EXTENT("datagrams"),
 	{.name = "window", .letter = 'w', .type = OPT_SIZE, .offset = F(l.window), .metavar = "SIZE", .help = "socket buffers of both ends", .max = 512LL << 20},
@@ -95,6 +95,10 @@ static int udp_check(const void *cfg, struct weir_err *e)
 		err_hint(e, "--trial-time is the length of each trial");
 	if (rc < 0)
 		return rc;
+	if (!c->find && (c->loss_given || c->trial_given))
+		return err_set(e, WEIR_USAGE, EINVAL,
+			       "--%s is of the search: it goes with --find-rate",
+			       c->loss_given ? "loss" : "trial-time");
 	if (c->l.len && c->l.len < NET_UDP_LEN_MIN)
 		return err_set(e, WEIR_USAGE, ERANGE,
 			       "--length: %llu bytes have no room for a number and a time; use %d "

@@ -467,7 +467,7 @@ words()
 usage()
 {
 	local args
-	for args in '-l 15' '-l 65508' '--reverse --bidir' '-n 1M -k 2' '--find-rate -n 1M' '--find-rate -t 10' '--loss 100%' '--loss x'; do
+	for args in '-l 15' '-l 65508' '--reverse --bidir' '-n 1M -k 2' '--find-rate -n 1M' '--find-rate -t 10' '--find-rate --loss 100%' '--find-rate --loss x' '--loss 1%' '--trial-time 1'; do
 		# shellcheck disable=SC2086 # words
 		status=0
 		"$WEIR" udp 192.0.2.1 $args >out 2>err || status=$?
