@@ -75,13 +75,16 @@ static bool halves(const struct split *s)
 	return true;
 }
 
-/* The only report, beside the first, that has a heading; 0 = there is none, or more. */
-static size_t one_heading(const struct split *s)
+/*
+ * The only report, beside the first, that has a heading; 0 = there is none, or more. `alike`: only
+ * those count that are like the first, as B begins as A does.
+ */
+static size_t one_heading(const struct split *s, bool alike)
 {
 	size_t found = 0;
 
 	for (size_t i = 1; i < s->n; i++) {
-		if (!s->v[i].title)
+		if (!s->v[i].title || (alike && strcmp(s->v[i].key, s->v[0].key) != 0))
 			continue;
 		if (found)
 			return 0;
@@ -92,9 +95,11 @@ static size_t one_heading(const struct split *s)
 
 static int find_parts(struct split *s, const char *file, struct weir_err *e)
 {
-	s->at = one_heading(s);
+	s->at = one_heading(s, false);
 	if (!s->at && halves(s))
 		s->at = s->n / 2;
+	if (!s->at)
+		s->at = one_heading(s, true);
 	if (s->at)
 		return 0;
 	err_set(e, WEIR_FORMAT, EINVAL, "%s: its %zu report%s cannot be told apart into two parts",

@@ -36,7 +36,7 @@ struct iperf_side {
 };
 struct iperf_flow {
 	int id;
-	bool star;
+	bool star, twin; /* twin: the same connection is above, the other way */
 	char role;
 	struct iperf_side side[3];
 };
@@ -44,7 +44,7 @@ struct iperf_flow {
 #define IPERF_HISTS 8
 struct iperf_hist {
 	char name[16];
-	double count, bin, share[3], s[3]; /* bin, s: seconds */
+	double count, bin, share[3], s[3], most; /* bin, s, most: seconds */
 };
 #define IPERF_CONNS       256
 #define IPERF_PHRASE_KEYS 32

@@ -38,6 +38,7 @@ size_t iperf_hist(const struct lex *l, size_t i, struct iperf_acc *a)
 		return 0;
 	while (end < l->n && end < bins + 4 * BINS_MAX && !lex_is(l, end, "("))
 		end++;
+	s[9] = UNSET;
 	end = shares(l, end, s);
 	if (!end || a->n_hist == IPERF_HISTS)
 		return bins;
@@ -53,6 +54,7 @@ size_t iperf_hist(const struct lex *l, size_t i, struct iperf_acc *a)
 		h->s[k] = s[3 + k] * c[4];
 	}
 	h->bin = c[4];
+	h->most = s[9] / 1e3;
 	return end;
 }
 
@@ -63,6 +65,8 @@ void iperf_hist_put(const struct iperf_acc *a, struct format_found *f)
 
 		found_ext(f, found_join(f, "ext.iperf.", h->name, ".count"), UNIT_NONE, STAT_VALUE,
 			  DIMS_NONE, h->count, 1);
+		found_ext(f, found_join(f, "ext.iperf.", h->name, ""), UNIT_SECOND, STAT_MAX,
+			  DIMS_NONE, h->most, 1e-6);
 		for (size_t k = 0; k < 3; k++)
 			found_ext(f, found_name(f, "ext.iperf.%s.p%g", h->name, h->share[k] * 100),
 				  UNIT_SECOND, STAT_VALUE, DIMS_NONE, h->s[k], h->bin);

@@ -61,6 +61,7 @@ struct doc {
 	size_t sockets;
 	struct object last_end; /* "sum" of UDP */
 	double cpu[2], bytes, seconds, retr, lost, total;
+	double took[2][2];        /* of each direction, of each end: seconds; 0 = not told */
 	double intended, streams; /* -b of each */
 	size_t n, zero;
 };
@@ -139,6 +140,8 @@ static void put_end(struct doc *d, const struct object *o, int dir, int view, in
 	}
 	if (fl < 0 || !(d->seconds > 0))
 		d->seconds = seconds > 0 ? seconds : d->seconds;
+	if (fl < 0 && seconds > 0)
+		d->took[dir == MODEL_DOWN][view == MODEL_RECEIVER] = seconds;
 	if (seconds > 0 && seconds < 0.995 && fl < 0)
 		found_warn(d->f, WARN_SHORT_RUN, "%.3g s", seconds);
 	found_mark(d->f, (uint64_t)(o->v[M_BYTES] > 0 ? o->v[M_BYTES] : 0));
@@ -201,6 +204,7 @@ static void put_interval(struct doc *d, struct object *o, int fl, bool back)
 		view = d->f->row[d->f->n_row - 1].view; /* what tells it was cut off */
 	if (isnan(o->v[M_START]) || !(t1 > o->v[M_START]) || t1 > 1e8 || isnan(rate))
 		return;
+	d->udp = d->udp || !isnan(o->v[M_PACKETS]); /* a piece without its head */
 	known_jitter(d, o);
 	r = found_row(d->f, o->v[M_START], t1);
 	if (!r)
@@ -558,6 +562,19 @@ static void unheard(struct doc *d)
 		found_warn(f, WARN_SENDER_ONLY, "what arrived is not in the report");
 }
 
+/* The ends do not stop at the same time: what took another time has its own. */
+static void put_durations(struct doc *d)
+{
+	for (int k = 0; k < 4; k++) {
+		double t = d->took[k / 2][k % 2];
+		int dir = k / 2 ? MODEL_DOWN : up(d) < 0 ? -1 : MODEL_UP;
+
+		if (t > 0 && fabs(t - d->seconds) > 5e-7)
+			put(d, "duration", STAT_VALUE,
+			    found_dims(dir, k % 2 ? MODEL_RECEIVER : MODEL_SENDER, -1), t, 0);
+	}
+}
+
 static void finish(struct doc *d)
 {
 	struct format_found *f = d->f;
@@ -579,6 +596,7 @@ static void finish(struct doc *d)
 		put(d, "duration", STAT_VALUE, DIMS_NONE, d->seconds, 0);
 	if (d->n && f->partial) /* of the intervals that are there */
 		found_prov(f, MODEL_DERIVED);
+	put_durations(d);
 	put_cpu(d);
 	found_intended(f, d->intended * (d->streams > 1 ? d->streams : 1));
 	if (has(f, "throughput.sent") && !has(f, "goodput"))

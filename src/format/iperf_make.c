@@ -19,6 +19,7 @@ struct make {
 	struct iperf_acc *a;
 	struct format_found *f;
 	size_t streams[2]; /* of each direction */
+	size_t stars;      /* of them, the other way of a full-duplex test */
 	bool sum[2];       /* a sum of each is printed */
 	bool received;     /* a receiver got something */
 	double sent;       /* bytes of the sender that says most */
@@ -84,7 +85,7 @@ static int flow_number(const struct iperf_acc *a, int id)
 	for (size_t i = 0; i < a->n_flow; i++) {
 		if (a->flow[i].id == id)
 			return n;
-		n += a->flow[i].id >= 0;
+		n += a->flow[i].id >= 0 && !a->flow[i].twin;
 	}
 	return n;
 }
@@ -183,16 +184,28 @@ static void put_tails(struct make *m, const struct iperf_row *r, struct model_di
 	}
 }
 
+/* The row is its direction's, not one stream's of several. */
+static bool is_whole(const struct make *m, const struct iperf_row *r)
+{
+	int side = r->role == 'R';
+
+	return r->id == IPERF_SUM ||
+	       (m->stars <= 1 && ((!m->sum[side] && m->streams[side] <= 1) ||
+				  (m->a->full_duplex && count_streams(m->a) == 1)));
+}
+
+/* iperf 2 adds up the two directions of a full-duplex test. */
+static bool of_both(const struct make *m, const struct iperf_row *r)
+{
+	return r->id == IPERF_SUM && m->a->full_duplex;
+}
+
 static void put_summary(struct make *m, const struct iperf_row *r)
 {
 	int dir = dir_of(m->a, r), view = view_of(m->a, r, dir);
-	bool both = r->id == IPERF_SUM && m->a->full_duplex;
-	int side = r->role == 'R';
-	bool total = r->id == IPERF_SUM || (!m->sum[side] && m->streams[side] <= 1) ||
-		     (m->a->full_duplex && count_streams(m->a) == 1);
-	struct model_dims d = found_dims(dir, view, total ? -1 : flow_number(m->a, r->id));
+	struct model_dims d = found_dims(dir, view, is_whole(m, r) ? -1 : flow_number(m->a, r->id));
 
-	if (both) { /* is no direction's figure */
+	if (of_both(m, r)) { /* is no direction's figure */
 		found_ext(m->f, "ext.iperf.both", UNIT_BPS, STAT_VALUE, DIMS_NONE, r->bps,
 			  r->bps_step);
 		return;
@@ -215,10 +228,12 @@ static void put_interval(struct make *m, const struct iperf_row *r, bool sum_too
 
 	if (r->t1 <= r->t0 || (r->cut && isnan(r->bytes) && isnan(r->bps)))
 		return;
+	if (of_both(m, r))
+		return; /* is no direction's interval */
 	o = found_row(m->f, r->t0, r->t1);
 	if (!o)
 		return;
-	o->dir = m->a->full_duplex && r->id == IPERF_SUM ? -1 : dir;
+	o->dir = dir;
 	o->view = view;
 	o->flow = r->id == IPERF_SUM || !sum_too ? -1 : flow_number(m->a, r->id);
 	o->flags = r->omitted ? ROW_OMITTED : 0;
@@ -241,7 +256,7 @@ static void put_interval(struct make *m, const struct iperf_row *r, bool sum_too
 /* Rows that carry the whole: the sum's where there is one, else those of the only stream. */
 static bool is_total(const struct make *m, const struct iperf_row *r)
 {
-	return isnan(r->reordered) && !r->star && r->role != 'R' &&
+	return isnan(r->reordered) && !r->star && r->role != 'R' && !of_both(m, r) &&
 	       (m->streams[0] > 1 ? r->id == IPERF_SUM : r->id != IPERF_SUM);
 }
 
@@ -313,6 +328,10 @@ static void derive(struct make *m, const struct span *s)
 
 	for (size_t i = 0; i < m->a->n && !one; i++)
 		one = counts(m, &m->a->row[i]) ? &m->a->row[i] : NULL;
+	if (m->a->full_duplex && m->f->n_row && !m->f->n_fig) {
+		m->f->partial = true;
+		found_warn(m->f, WARN_TRUNCATED, "no result was printed");
+	}
 	if (!one || !(s->seconds > 0))
 		return;
 	dir = dir_of(m->a, one);
@@ -342,8 +361,10 @@ static void derive(struct make *m, const struct span *s)
 	if (bogus_retr(one))
 		found_warn(m->f, WARN_UNAVAILABLE, "%.0f retransmits in %.3g bytes", one->retr,
 			   one->bytes);
-	found_warn(m->f, WARN_TRUNCATED, "no result was printed; derived from %zu interval%s", s->n,
-		   s->n == 1 ? "" : "s");
+	if (!found_warned(m->f, WARN_TRUNCATED))
+		found_warn(m->f, WARN_TRUNCATED,
+			   "no result was printed; derived from %zu interval%s", s->n,
+			   s->n == 1 ? "" : "s");
 }
 
 /* Debug output tells both ends' bytes exactly, in place of a result that was cut off. */
@@ -569,6 +590,24 @@ static void put_reordered(struct make *m, const struct iperf_row *r)
 		    r->reordered, 1);
 }
 
+/* Streams and ends do not all take as long as the longest: what took another time has its own. */
+static void put_durations(struct make *m, double longest)
+{
+	for (size_t i = 0; i < m->a->n; i++) {
+		const struct iperf_row *r = &m->a->row[i];
+		int dir = dir_of(m->a, r);
+		double t = r->t1 - r->t0;
+
+		if (!r->summary || r->cut || !isnan(r->reordered) || of_both(m, r) ||
+		    unheard(m, r) || !(t > 0) || longest - t < r->t_step / 2)
+			continue;
+		put(m, "duration",
+		    found_dims(dir, view_of(m->a, r, dir),
+			       is_whole(m, r) ? -1 : flow_number(m->a, r->id)),
+		    t, r->t_step);
+	}
+}
+
 static void scan(struct make *m, struct span *s, double *seconds)
 {
 	for (size_t i = 0; i < m->a->n; i++) {
@@ -592,18 +631,44 @@ static void scan(struct make *m, struct span *s, double *seconds)
 	}
 }
 
+/* The first interval of a stream whose others were cut off is no result: other rows go on after it. */
+static void unmark_lone(struct iperf_acc *a)
+{
+	double end = 0;
+	bool later = false;
+
+	for (size_t i = 0; i < a->n; i++) {
+		end = fmax(end, a->row[i].t1);
+		later = later || a->row[i].t0 > 0;
+	}
+	for (size_t i = 0; i < a->n_flow && later && a->gen == 2; i++)
+		for (int k = 0; k < 3; k++) {
+			struct iperf_side *s = &a->flow[i].side[k];
+
+			if (s->n != 1 || !s->whole || a->row[s->last].t1 > 0.75 * end)
+				continue;
+			s->whole = a->row[s->last].summary = false;
+			a->finals--;
+		}
+}
+
 /* Only intervals count that are not the one row of iperf 2 over all of its cut run. */
 static void unmark_first(struct iperf_acc *a)
 {
 	for (size_t i = 0; i < a->n; i++)
 		if (a->gen == 2 && a->row[i].summary && a->row[i].cut && isnan(a->row[i].bps))
 			a->row[i].summary = false;
+	unmark_lone(a);
 }
 
 /* iperf 2.1 sums up both directions too. */
 static bool lone_sum(const struct iperf_acc *a)
 {
 	const struct iperf_row *sum = NULL, *one = NULL;
+	size_t ids = 0;
+
+	for (size_t i = 0; i < a->n_flow; i++)
+		ids += a->flow[i].id >= 0;
 
 	/* One stream and more than it in the sum: the others are not here. */
 	for (size_t i = 0; i < a->n && a->gen == 2; i++) {
@@ -616,7 +681,7 @@ static bool lone_sum(const struct iperf_acc *a)
 		else if (r->summary)
 			one = r;
 	}
-	if (sum && one && sum->bytes > 1.2 * one->bytes)
+	if (sum && one && ids == 1 && sum->bytes > 1.2 * one->bytes)
 		return true;
 	for (size_t i = 0; i < a->n; i++)
 		if (a->row[i].id != IPERF_SUM || a->row[i].t_decimals != 4)
@@ -650,6 +715,7 @@ void iperf_make(struct iperf_acc *a, struct format_found *f)
 	}
 	for (size_t i = 0; i < a->n_flow; i++) {
 		a->full_duplex = a->full_duplex || a->flow[i].star;
+		m.stars += a->flow[i].star && a->flow[i].id >= 0;
 		m.streams[a->flow[i].role == 'R'] += a->flow[i].id >= 0 && !a->flow[i].star;
 	}
 	a->broken = a->broken || was_broken(&m);
@@ -666,6 +732,7 @@ void iperf_make(struct iperf_acc *a, struct format_found *f)
 	add_up(&m);
 	check_total(&m);
 	put_rest(&m, seconds);
+	put_durations(&m, seconds);
 	judge_series(&m, &s);
 	if (!a->udp)
 		found_check_line(f, figure(f, "throughput.sent", -1), figure(f, "goodput", -1));

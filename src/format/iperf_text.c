@@ -263,9 +263,12 @@ static struct iperf_flow *flow_of(struct iperf_acc *a, const struct iperf_row *r
 		i++;
 	if (i == IPERF_CONNS)
 		return &a->flow[i - 1];
-	if (i == a->n_flow)
+	if (i == a->n_flow) {
 		a->flow[a->n_flow++] =
 			(struct iperf_flow){.id = r->id, .star = r->star, .role = r->role};
+		for (size_t k = 0; k < i; k++)
+			a->flow[i].twin = a->flow[i].twin || a->flow[k].id == r->id;
+	}
 	return &a->flow[i];
 }
 

@@ -231,8 +231,12 @@ static bool is_prompt(const char *s, size_t n)
 	return (n && s[n - 1] == '{') || memmem(s, n, ":/#", 3);
 }
 
-/* The last line of prose in it. */
-static char *title(const char *lead)
+/*
+ * The last line of prose in it. What stands on a line of a report, before it or behind, is no heading
+ * of one, unless the text has lost its lines: head and tail tell whether the first and the last line
+ * are whole.
+ */
+static char *title(const char *lead, bool head, bool tail)
 {
 	const char *end = lead + strlen(lead);
 
@@ -240,21 +244,30 @@ static char *title(const char *lead)
 		const char *nl = memrchr(lead, '\n', (size_t)(end - lead));
 		const char *line = nl ? nl + 1 : lead;
 		size_t n = (size_t)(end - line), blanks = 0;
+		bool whole = (head || nl) && tail;
 
 		while (blanks < n && (line[blanks] == ' ' || line[blanks] == '\t'))
 			blanks++;
-		if (blanks < n && n < 200 && !is_ruler(line, n) &&
+		if (whole && blanks < n && n < 200 && !is_ruler(line, n) &&
 		    !is_prompt(line + blanks, n - blanks))
 			return strndup(line + blanks, n - blanks);
 		end = nl ? nl : lead;
+		tail = true;
 	}
 	return NULL;
+}
+
+/* Does nothing tell where lines ended? */
+static bool lost_lines(const struct reading *g)
+{
+	return !memchr(g->l.text, '\n', g->l.len < 4096 ? g->l.len : 4096);
 }
 
 static int tell(struct reading *g, struct format_found *f, size_t skipped_from, size_t i,
 		size_t end, size_t *seen)
 {
 	size_t from = raw_offset(g, i);
+	bool lost = lost_lines(g);
 	int rc;
 
 	skip(g, skipped_from, i, seen, NULL);
@@ -265,7 +278,9 @@ static int tell(struct reading *g, struct format_found *f, size_t skipped_from, 
 	f->from = g->base + from;
 	f->to = g->base + raw_end(g, end);
 	f->lead = lead(g, skipped_from, i);
-	f->title = f->lead ? title(f->lead) : NULL;
+	f->title = f->lead ? title(f->lead, lost || lex_line(&g->l, skipped_from),
+				   lost || lex_line(&g->l, i))
+			   : NULL;
 	doubt_mark(f);
 	if (marked(g, f->mark))
 		found_warn(f, WARN_DUPLICATE, "the same figures are above");

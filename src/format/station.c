@@ -75,6 +75,33 @@ static size_t signal_of(const struct lex *l, size_t i, struct format_found *f)
 	return 0;
 }
 
+/* What a rate is made of beside its MCS; HE and EHT print the guard interval's number. */
+static size_t rate_part(const struct lex *l, size_t i, bool tx, struct format_found *f)
+{
+	static const double guard_s[] = {0.8e-6, 1.6e-6, 3.2e-6};
+	double c[MATCH_CAPS];
+	size_t end = match(l, i, "VHT-NSS|HE-NSS|EHT-NSS #", c);
+
+	if (end) {
+		found_ext(f, tx ? "ext.station.tx_streams" : "ext.station.rx_streams", UNIT_NONE,
+			  STAT_VALUE, DIMS_NONE, c[0], 1);
+		return end;
+	}
+	end = match(l, i, "# MHz", c);
+	if (end) {
+		found_ext(f, tx ? "ext.station.tx_width_mhz" : "ext.station.rx_width_mhz",
+			  UNIT_NONE, STAT_VALUE, DIMS_NONE, c[0], 1);
+		return end;
+	}
+	end = match(l, i, "short GI", c);
+	c[1] = end ? 0.4e-6 : UNSET;
+	if (!end && (end = match(l, i, "HE-GI|EHT-GI #", c)) > 0)
+		c[1] = c[0] >= 0 && c[0] < 3 ? guard_s[(int)c[0]] : UNSET;
+	found_ext(f, tx ? "ext.station.tx_guard" : "ext.station.rx_guard", UNIT_SECOND, STAT_VALUE,
+		  DIMS_NONE, c[1], 0);
+	return end ? end : match(l, i, "HE-DCM #", c);
+}
+
 /* "tx bitrate: 866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2" */
 static size_t bitrate(const struct lex *l, size_t i, struct format_found *f)
 {
@@ -95,10 +122,7 @@ static size_t bitrate(const struct lex *l, size_t i, struct format_found *f)
 		if (next)
 			found_ext(f, tx ? "ext.station.tx_mcs" : "ext.station.rx_mcs", UNIT_NONE,
 				  STAT_VALUE, DIMS_NONE, c[0], 1);
-		next = next ? next
-			    : match(l, end, "VHT-NSS|HE-NSS|HE-GI|HE-DCM|EHT-NSS|EHT-GI #", c);
-		next = next ? next : match(l, end, "# MHz", c);
-		next = next ? next : match(l, end, "short GI", c);
+		next = next ? next : rate_part(l, end, tx, f);
 		if (!next)
 			break;
 		end = next;

@@ -234,14 +234,15 @@ const struct format_wifi_source *format_wifi_source(size_t i)
 
 static void advise_chains(const struct format_wifi *w, struct buf *b)
 {
-	for (size_t k = 1; k < w->n_chains; k++) {
-		double v = w->chain_dbm[k], first = w->chain_dbm[0];
+	double best = -INFINITY;
 
-		if (fabs(v - first) >= 15)
+	for (size_t k = 0; k < w->n_chains; k++)
+		best = fmax(best, w->chain_dbm[k]);
+	for (size_t k = 0; k < w->n_chains; k++)
+		if (best - w->chain_dbm[k] >= 15)
 			buf_printf(b,
 				   "advice: a chain is as good as dead: %g dBm, another %g dBm\n",
-				   fmin(v, first), fmax(v, first));
-	}
+				   w->chain_dbm[k], best);
 }
 
 void format_wifi_advise(const struct format_wifi *w, struct buf *b)

@@ -81,6 +81,10 @@ weir()
 	[[ "${lines[1]}" == *"A  1 report from line"*"before:" ]]
 	[[ "${lines[2]}" == *"B  1 report from line"*"after:" ]]
 	[[ "$output" == *"+25.6"*"inconclusive"* ]]
+	weir compare --split "$samples/split-headings.txt" # B has reports that A has not
+	[ "$status" -eq 0 ]
+	[[ "${lines[1]}" == *"A  2 reports from line 4 on: == Before =="* ]]
+	[[ "${lines[2]}" == *"B  3 reports from line 13 on: == After =="* ]]
 	weir compare --split "$samples/ttcp.txt"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"cannot be told apart"* ]]
