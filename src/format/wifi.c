@@ -234,7 +234,7 @@ const struct format_wifi_source *format_wifi_source(size_t i)
 
 static void advise_chains(const struct format_wifi *w, struct buf *b)
 {
-	double best = -INFINITY;
+	double best = w->chain_dbm[0];
 
 	for (size_t k = 0; k < w->n_chains; k++)
 		best = fmax(best, w->chain_dbm[k]);
