@@ -598,8 +598,8 @@ static void put_durations(struct make *m, double longest)
 		int dir = dir_of(m->a, r);
 		double t = r->t1 - r->t0;
 
-		if (!r->summary || r->cut || !isnan(r->reordered) || of_both(m, r) ||
-		    unheard(m, r) || !(t > 0) || longest - t < r->t_step / 2)
+		if (!r->summary || r->cut || r->id == IPERF_NONE || !isnan(r->reordered) ||
+		    of_both(m, r) || unheard(m, r) || !(t > 0) || longest - t < r->t_step / 2)
 			continue;
 		put(m, "duration",
 		    found_dims(dir, view_of(m->a, r, dir),
@@ -681,7 +681,7 @@ static bool lone_sum(const struct iperf_acc *a)
 		else if (r->summary)
 			one = r;
 	}
-	if (sum && one && ids == 1 && sum->bytes > 1.2 * one->bytes)
+	if (sum && one && ids <= 1 && sum->bytes > 1.2 * one->bytes)
 		return true;
 	for (size_t i = 0; i < a->n; i++)
 		if (a->row[i].id != IPERF_SUM || a->row[i].t_decimals != 4)
