@@ -4,6 +4,7 @@
  * then summaries and events. `row` tells them apart; a dimension is a column and empty where it
  * does not apply; numbers are in base units and full precision; unknown is empty.
  */
+#include "format/csv_table.h"
 #include "format/priv.h"
 
 #include <stdlib.h>
@@ -85,10 +86,13 @@ static void csv_begin(struct sink *s, const struct model_run *r)
 	(void)r;
 	if (((struct format_sink *)s)->o.goes_on)
 		return;
-	buf_puts(b, "row,run,kind,part,part_name,t0_s,t1_s");
+	for (size_t i = 0; i < ARRAY_LEN(csv_first); i++)
+		buf_printf(b, "%s%s", i ? "," : "", csv_first[i]);
 	for (int id = 0; id < DIM_MAX; id++)
 		buf_printf(b, ",%s", model_dim(id)->name);
-	buf_puts(b, ",metric,stat,value,unit,mark\n");
+	for (size_t i = 0; i < ARRAY_LEN(csv_last); i++)
+		buf_printf(b, ",%s", csv_last[i]);
+	buf_putc(b, '\n');
 }
 
 static const char *flag_words(unsigned flags)
@@ -129,7 +133,7 @@ static void csv_sample(struct sink *s, const struct model_run *r, const struct m
 	struct buf *b = ((struct format_sink *)s)->out;
 	const struct model_axis *a = t->axis < r->n_axes ? r->axes[t->axis] : NULL;
 	struct csv_row c = {.run = r,
-			    .row = "sample",
+			    .row = CSV_SAMPLE,
 			    .part = a ? a->part : MODEL_NO_PART,
 			    .t0 = t->t0,
 			    .t1 = t->t1,
@@ -155,14 +159,9 @@ static void csv_sample(struct sink *s, const struct model_run *r, const struct m
 
 static const char *summary_mark(const struct model_summary *s)
 {
-	static const char *const words[] = {
-		[MODEL_MEASURED] = "",       [MODEL_TOLD] = "told",
-		[MODEL_PRINTED] = "printed", [MODEL_DERIVED] = "derived",
-		[MODEL_PARTIAL] = "partial", [MODEL_SENDER_ONLY] = "sender-only",
-	};
 	if (s->state != MODEL_KNOWN)
-		return s->state == MODEL_NA ? "n/a" : "unknown";
-	return (unsigned)s->prov < ARRAY_LEN(words) ? words[s->prov] : "";
+		return s->state == MODEL_NA ? CSV_NA : CSV_UNKNOWN;
+	return (unsigned)s->prov < ARRAY_LEN(csv_provs) ? csv_provs[s->prov] : "";
 }
 
 static void put_summaries(struct buf *b, const struct model_run *r)
@@ -173,7 +172,7 @@ static void put_summaries(struct buf *b, const struct model_run *r)
 		const struct model_summary *s = &r->sums[i];
 		const struct model_part *p = s->part < r->n_parts ? &r->parts[s->part] : &none;
 		struct csv_row c = {r,
-				    "summary",
+				    CSV_SUMMARY,
 				    s->part,
 				    p->t0,
 				    p->t1,
@@ -194,7 +193,7 @@ static void put_events(struct buf *b, const struct model_run *r)
 		const struct model_event *e = &r->events[i];
 		const struct model_warn *w = model_warn(e->code);
 		struct csv_row c = {.run = r,
-				    .row = "event",
+				    .row = CSV_EVENT,
 				    .part = e->part,
 				    .t0 = e->t,
 				    .t1 = e->t,

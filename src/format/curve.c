@@ -30,15 +30,17 @@ static const struct model_summary *find(const struct model_run *r, uint32_t part
 	return best;
 }
 
-static const struct {
-	const char *head, *metric;
-	int view, digits;
-} cols[] = {
-	{"sent", "throughput.sent", MODEL_SENDER, 3},
-	{"received", "goodput", MODEL_RECEIVER, 3},
-	{"lost", "udp.loss", MODEL_RECEIVER, 3},
-	{"jitter", "udp.jitter", MODEL_RECEIVER, 3},
+static const struct format_flow_col cols[] = {
+	{"throughput.sent", "sent", MODEL_SENDER},
+	{"goodput", "received", MODEL_RECEIVER},
+	{"udp.loss", "lost", MODEL_RECEIVER},
+	{"udp.jitter", "jitter", MODEL_RECEIVER},
 };
+
+const struct format_flow_col *format_curve_col(size_t i)
+{
+	return i < ARRAY_LEN(cols) ? &cols[i] : NULL;
+}
 
 struct trial {
 	uint32_t part;
@@ -80,7 +82,7 @@ static void put_trial(const struct model_run *r, const struct trial *t, int dir,
 		const struct model_summary *s = find(r, t->part, cols[i].metric, dir, cols[i].view);
 		buf_clear(&b);
 		if (s)
-			format_value_put(&b, s->value, s->metric, cols[i].digits, unicode);
+			format_value_put(&b, s->value, s->metric, 3, unicode);
 		format_grid_cell(g, s && b.data ? b.data : "unknown");
 	}
 	buf_fini(&b);

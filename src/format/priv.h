@@ -123,8 +123,15 @@ const char *format_result_label(const struct model_run *r);
 bool format_report_grid(const struct model_run *r, int dir, struct format_grid *g, bool unicode);
 /* A row a flow, for 2 to FORMAT_FLOWS_MAX flows; false when there is none. */
 #define FORMAT_FLOWS_MAX 8
+#define FORMAT_FLOW_COLS 3
+struct format_flow_col {
+	const char *metric, *head;
+	int view;
+};
+const struct format_flow_col *format_flow_col(size_t i); /* NULL past the end */
 bool format_flow_grid(const struct model_run *r, int dir, struct format_grid *g, bool unicode);
 /* curve.c: a line a trial of a search; false when there is none. */
+const struct format_flow_col *format_curve_col(size_t i); /* of its columns; NULL past the end */
 bool format_curve_grid(const struct model_run *r, struct format_grid *g, bool unicode);
 /* Calls put for each kind of event once, most severe first: "warning", "code: text (3 times)". */
 void format_events(const struct model_run *r, bool unicode,

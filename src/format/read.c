@@ -27,7 +27,8 @@ static const struct reader *const readers[] = {
 	&reader_softnet,    &reader_top,       &reader_mpstat,       &reader_mpstat_json,
 	&reader_vmstat,     &reader_rc_stats,  &reader_rc_stats_csv, &reader_station,
 	&reader_fw_stats,   &reader_flent,     &reader_flent_json,   &reader_ipgen,
-	&reader_ipgen_json, &reader_lmbench,   &reader_mtr_json,
+	&reader_ipgen_json, &reader_lmbench,   &reader_mtr_json,     &reader_weir,
+	&reader_weir_csv,
 };
 
 const struct reader *reader_at(size_t i)

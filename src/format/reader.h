@@ -304,5 +304,6 @@ extern const struct reader reader_ping, reader_fping, reader_mtr, reader_mtr_jso
 	reader_softnet, reader_top, reader_mpstat, reader_mpstat_json, reader_vmstat,
 	reader_rc_stats, reader_rc_stats_csv, reader_station, reader_fw_stats, reader_flent,
 	reader_flent_json, reader_ipgen, reader_ipgen_json, reader_lmbench;
+extern const struct reader reader_weir, reader_weir_csv;
 
 #endif

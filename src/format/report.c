@@ -343,14 +343,16 @@ bool format_report_grid(const struct model_run *r, int dir, struct format_grid *
 
 /* ---- flows ------------------------------------------------------------------ */
 
-static const struct {
-	const char *metric, *head;
-	int view;
-} flow_cols[] = {
+static const struct format_flow_col flow_cols[FORMAT_FLOW_COLS] = {
 	{"goodput", "goodput", MODEL_RECEIVER},
 	{"throughput.sent", "sent", MODEL_SENDER},
 	{"tcp.retransmits", "retransmits", MODEL_SENDER},
 };
+
+const struct format_flow_col *format_flow_col(size_t i)
+{
+	return i < ARRAY_LEN(flow_cols) ? &flow_cols[i] : NULL;
+}
 
 static struct format_fig flow_fig(const struct model_run *r, int dir, int64_t flow, size_t col)
 {
