@@ -50,22 +50,26 @@ static void free_texts(struct format_found *f)
 
 void found_reset(struct format_found *f, const char *kind)
 {
-	struct format_found old = *f;
+	struct found_fig *fig = f->fig;
+	struct found_row *row = f->row;
+	struct found_warn *warn = f->warn;
+	struct found_names *names = f->names;
+	size_t cap_fig = f->cap_fig, cap_row = f->cap_row, cap_warn = f->cap_warn;
 
 	free_texts(f);
-	if (old.names) {
-		free_names(old.names->next);
-		old.names->next = NULL;
-		old.names->used = 0;
+	if (names) {
+		free_names(names->next);
+		names->next = NULL;
+		names->used = 0;
 	}
 	found_init(f, kind);
-	f->fig = old.fig;
-	f->cap_fig = old.cap_fig;
-	f->row = old.row;
-	f->cap_row = old.cap_row;
-	f->warn = old.warn;
-	f->cap_warn = old.cap_warn;
-	f->names = old.names;
+	f->fig = fig;
+	f->cap_fig = cap_fig;
+	f->row = row;
+	f->cap_row = cap_row;
+	f->warn = warn;
+	f->cap_warn = cap_warn;
+	f->names = names;
 }
 
 void found_fini(struct format_found *f)
@@ -80,13 +84,18 @@ void found_fini(struct format_found *f)
 
 struct model_dims found_dims(int dir, int view, int64_t flow)
 {
+	const struct {
+		int id;
+		int64_t v;
+	} set[] = {{DIM_FLOW, flow}, {DIM_DIR, dir}, {DIM_VIEW, view}};
 	struct model_dims d = DIMS_NONE;
 
-	if (flow >= 0)
-		d = model_dims_with(d, DIM_FLOW, flow);
-	if (dir >= 0)
-		d = model_dims_with(d, DIM_DIR, dir);
-	return view >= 0 ? model_dims_with(d, DIM_VIEW, view) : d;
+	for (size_t i = 0; i < ARRAY_LEN(set); i++)
+		if (set[i].v >= 0) {
+			d.has |= 1u << set[i].id;
+			d.v[set[i].id] = set[i].v;
+		}
+	return d;
 }
 
 /* What is more than a report may have is left out; the rest is as good as it was. */
@@ -266,6 +275,14 @@ bool found_warned(const struct format_found *f, enum model_warn_code code)
 	return false;
 }
 
+static void copy(char *dst, size_t cap, const char *s)
+{
+	size_t n = strnlen(s, cap - 1);
+
+	memcpy(dst, s, n);
+	dst[n] = '\0';
+}
+
 void found_param(struct format_found *f, const char *key, const char *fmt, ...)
 {
 	va_list ap;
@@ -276,9 +293,12 @@ void found_param(struct format_found *f, const char *key, const char *fmt, ...)
 	if (i == ARRAY_LEN(f->param))
 		return;
 	f->n_param += i == f->n_param;
-	snprintf(f->param[i].key, sizeof(f->param[i].key), "%s", key);
+	copy(f->param[i].key, sizeof(f->param[i].key), key);
 	va_start(ap, fmt);
-	vsnprintf(f->param[i].value, sizeof(f->param[i].value), fmt, ap);
+	if (!strcmp(fmt, "%s")) /* as most are */
+		copy(f->param[i].value, sizeof(f->param[i].value), va_arg(ap, const char *));
+	else
+		vsnprintf(f->param[i].value, sizeof(f->param[i].value), fmt, ap);
 	va_end(ap);
 }
 

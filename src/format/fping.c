@@ -46,7 +46,7 @@ static void put_row(struct format_found *f, double number, double rtt)
 
 static size_t summary(const struct lex *l, size_t i, struct format_found *f)
 {
-	double c[MATCH_CAPS], s[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT, s[MATCH_CAPS] MATCH_OUT;
 	size_t end = match(l, i, counts, c), more;
 
 	if (!end)
@@ -81,7 +81,7 @@ static size_t summary(const struct lex *l, size_t i, struct format_found *f)
 
 static size_t all_hosts(const struct lex *l, size_t i, struct format_found *f)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t end = match(l, i, targets, c);
 
 	end = rows_all(l, end, statistics, ARRAY_LEN(statistics), f, DIMS_NONE, 16, NULL);
@@ -140,7 +140,7 @@ static void flows(struct format_found *f, size_t hosts)
 static size_t answers(const struct lex *l, size_t i, struct format_found *f)
 {
 	size_t names[HOSTS], n = 0, last = i, e, next;
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	for (size_t k = i; k < l->n && k < last + NAME;) {
 		bool late = false;
@@ -239,7 +239,7 @@ static size_t one_line(const struct lex *l, size_t i, struct format_found *f)
 
 static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	f->what = "ping";
 	if (lex_is(l, i, "xmt/rcv"))
@@ -253,7 +253,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 static bool sniff(const struct lex *l, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	if (lex_is(l, i, "xmt/rcv"))
 		return match(l, i, counts, c);

@@ -33,7 +33,7 @@ static double value(const struct lex *l, size_t a, size_t b)
 
 static bool read_row(const struct lex *l, size_t i, struct csv_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t a = i, k = i, mid = 0;
 
 	r->n = 0;

@@ -26,7 +26,7 @@ static size_t shares(const struct lex *l, size_t i, double *c)
 
 size_t iperf_hist(const struct lex *l, size_t i, struct iperf_acc *a)
 {
-	double c[MATCH_CAPS], s[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT, s[MATCH_CAPS] MATCH_OUT;
 	struct iperf_hist *h;
 	size_t end = match(l, i,
 			   "[ # ] # - # sec %w ( \\( f \\) ) - PDF : bin \\( w = #T \\) : cnt \\( "

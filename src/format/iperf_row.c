@@ -12,7 +12,7 @@
 /* "[ 3]", "[ *1]", "[SUM]", "[SUM-2]": the index after it. */
 static size_t bracketed(const struct lex *l, size_t i, struct iperf_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t k = i + 1;
 
 	if (!lex_is(l, i, "["))
@@ -35,7 +35,7 @@ static size_t bracketed(const struct lex *l, size_t i, struct iperf_row *r)
 /* 0 also where there is none: clones print no stream. */
 static size_t read_id(const struct lex *l, size_t i, struct iperf_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e;
 
 	r->id = IPERF_NONE;
@@ -56,7 +56,7 @@ static bool cut_unit(const struct lex *l, size_t i)
 
 static size_t read_amounts(const struct lex *l, size_t i, struct iperf_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e = match(l, i, "# %B", c);
 
 	if (e) {
@@ -112,7 +112,7 @@ static void put_field(struct iperf_row *r, int field, const double *c)
 static size_t columns(const struct lex *l, size_t i, enum iperf3_row kind, struct iperf_row *r)
 {
 	const struct iperf3_col *col = iperf3_rows[kind];
-	double c[IPERF3_COLS][MATCH_CAPS];
+	double c[IPERF3_COLS][MATCH_CAPS] MATCH_OUT;
 	size_t n = 0;
 
 	for (; n < IPERF3_COLS && iperf3_forms[col[n].field].pattern; n++) {
@@ -127,7 +127,7 @@ static size_t columns(const struct lex *l, size_t i, enum iperf3_row kind, struc
 
 static size_t udp_tail(const struct lex *l, size_t i, struct iperf_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e = columns(l, i, IPERF3_UDP_RECEIVES, r), k;
 
 	if (!e)
@@ -164,7 +164,7 @@ static bool ends_at(const struct lex *l, size_t i)
 /* iperf 2 -e: "5350/0 89 pps", "112505/0 0 -1K/1346(12) us 182579.69" */
 static size_t enhanced_tail(const struct lex *l, size_t i, struct iperf_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e = match(l, i, IPERF2_READS_CALLS, c), k;
 
 	if (!e)
@@ -198,7 +198,7 @@ static size_t enhanced_tail(const struct lex *l, size_t i, struct iperf_row *r)
 /* A number on a new line belongs to the row only when what follows says so. */
 static bool belongs(const struct lex *l, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	return !lex_line(l, i) || lex_is(l, i + 1, "sender") || lex_is(l, i + 1, "receiver") ||
 	       match(l, i + 1, "# %B", c) || (lex_is(l, i + 1, "[") && lex_line(l, i + 1)) ||
@@ -208,7 +208,7 @@ static bool belongs(const struct lex *l, size_t i)
 /* iperf3: retransmits and window, or datagrams; which of them the header says. */
 static size_t plain_tail(const struct lex *l, size_t i, struct iperf_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e;
 
 	if (!lex_num(l, i) || l->tok[i].decimals || !belongs(l, i) || lex_is(l, i + 1, "-") ||
@@ -221,7 +221,7 @@ static size_t plain_tail(const struct lex *l, size_t i, struct iperf_row *r)
 
 static size_t said(const struct lex *l, size_t i, struct iperf_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	if (lex_is(l, i, iperf3_marks[IPERF3_SENDER]) ||
 	    lex_is(l, i, iperf3_marks[IPERF3_RECEIVER])) {
@@ -248,7 +248,7 @@ static size_t read_tail(const struct lex *l, size_t i, struct iperf_row *r)
 
 size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e;
 
 	/* Whatever is none is so after a look at one or two tokens. */
@@ -256,6 +256,11 @@ size_t iperf_row_read(const struct lex *l, size_t i, struct iperf_row *r)
 					!lex_is(l, i + 1, "SUM") && !lex_starts(l, i + 1, "FD")
 			      : !lex_num(l, i) || !lex_is(l, i + 1, "-"))
 		return 0;
+	if (lex_num(l, i + 1) && lex_is(l, i + 2, "]") && !lex_num(l, i + 3) &&
+	    !lex_starts(l, i + 3, "["))
+		return 0;
+	if (lex_is(l, i + 3, "[") && lex_num(l, i + 4))
+		return 0; /* one stream's number after another */
 	*r = (struct iperf_row){
 		.bytes = UNSET, .bps = UNSET, .retr = UNSET, .cwnd = UNSET, .rtt = UNSET};
 	r->jitter = r->lost = r->total = r->datagrams = r->writes = r->netpwr = UNSET;

@@ -190,7 +190,7 @@ static bool is_command(const struct lex *l, size_t i, int gen)
 
 static bool add_conn(struct iperf_acc *a, const struct lex *l, size_t i, size_t *end)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e = match(l, i, "[ ( * ) # ] local", c), k;
 	struct iperf_conn *n;
 
@@ -224,7 +224,7 @@ static bool add_conn(struct iperf_acc *a, const struct lex *l, size_t i, size_t 
 
 static size_t bracket(const struct lex *l, size_t i, struct iperf_acc *a)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e;
 
 	if (add_conn(a, l, i, &e))
@@ -297,7 +297,7 @@ bool iperf_again(struct iperf_acc *a, const struct iperf_row *r)
 static bool starts_anew(const struct lex *l, size_t i, const struct iperf_acc *a,
 			const struct phrase *p)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	if (!a->n)
 		return false;
@@ -439,9 +439,9 @@ static bool late_word(const struct lex *l, size_t i, struct iperf_acc *a)
 /* Reads what is at i; its end, 0 = means nothing, SIZE_MAX = belongs to the next report. */
 static size_t item(const struct lex *l, size_t i, size_t known, struct iperf_acc *a, bool *last)
 {
-	struct iperf_row r;
+	struct iperf_row r MATCH_OUT;
 	const struct phrase *p;
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e;
 
 	if (a->gen == 2 && iperf_csv_sniff(l, i))
@@ -545,10 +545,10 @@ size_t iperf_text(const struct lex *l, size_t i, struct format_found *f, int gen
 
 /* ---- where one begins ---- */
 
-/* A row's generation: iperf 2 has one or four digits, or a tail that iperf3 has not. */
-static int row_gen(const struct lex *l, size_t i)
+/* A row's generation: iperf 2 has one or four digits, or a tail that iperf3 has not. 0 = no row. */
+static int look_gen(const struct lex *l, size_t i)
 {
-	struct iperf_row r;
+	struct iperf_row r MATCH_OUT;
 
 	if (!iperf_row_read(l, i, &r))
 		return 0;
@@ -560,9 +560,30 @@ static int row_gen(const struct lex *l, size_t i)
 	return 3;
 }
 
+/* Both generations ask, and whoever looks for a row behind a header: a row is looked at once. */
+static int row_gen(const struct lex *l, size_t i)
+{
+	uint8_t *known = &l->tok[i].row;
+
+	if (!*known)
+		*known = (uint8_t)(1 + look_gen(l, i));
+	return *known - 1;
+}
+
+/* May "[" be the first token of something of theirs? */
+static bool bracket_may(const struct lex *l, size_t i)
+{
+	static const char *const behind[] = {"ID", "SUM", "*"};
+
+	for (size_t k = 0; k < ARRAY_LEN(behind); k++)
+		if (lex_is(l, i + 1, behind[k]))
+			return true;
+	return lex_num(l, i + 1) || lex_starts(l, i + 1, "FD");
+}
+
 bool iperf_sniff(const struct lex *l, size_t i, int gen)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t e;
 
 	if (is_command(l, i, gen))
@@ -570,6 +591,8 @@ bool iperf_sniff(const struct lex *l, size_t i, int gen)
 	if (lex_num(l, i))
 		return gen == 2 && lex_is(l, i + 1, "-") && row_gen(l, i) == 2;
 	if (lex_is(l, i, "[")) {
+		if (!bracket_may(l, i))
+			return false;
 		if (match(l, i, "[ # ] local", c)) {
 			for (e = i; e < l->n && e < i + 16; e++)
 				if (lex_is(l, e, "connected"))

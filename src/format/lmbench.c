@@ -71,8 +71,8 @@ struct table {
 /* "10.485760 4676.97 MB/sec": megabytes, and how fast they went. */
 static size_t pair(const struct lex *l, size_t i, const struct table *t, struct format_found *f)
 {
-	double c[MATCH_CAPS];
-	uint32_t tok[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
+	uint32_t tok[MATCH_CAPS] MATCH_OUT;
 	struct rows_out o = {t->metric, MB};
 	size_t end = t->on && lex_line(l, i) ? match_toks(l, i, "# # ( MB/sec )", c, tok) : 0;
 
@@ -86,7 +86,7 @@ static size_t pair(const struct lex *l, size_t i, const struct table *t, struct 
 /* A title with a quote before it, or the one of the sockets. */
 static size_t title(const struct lex *l, size_t i, struct table *t, struct format_found *f)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	char text[48];
 	size_t n = 0, k;
 
@@ -137,8 +137,8 @@ static size_t bw_mem(const struct lex *l, size_t i, struct format_found *f)
 {
 	static const char *const ops[] = {"rd",  "wr",  "rdwr",  "cp",   "frd",
 					  "fwr", "fcp", "bzero", "bcopy"};
-	double c[MATCH_CAPS];
-	uint32_t tok[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
+	uint32_t tok[MATCH_CAPS] MATCH_OUT;
 	struct rows_out o = {NULL, MB};
 	size_t end = match_toks(l, i, "%w ^ # #", c, tok), k = 0;
 	bool ours = false;
@@ -338,7 +338,7 @@ static size_t summary(const struct lex *l, size_t i, struct format_found *f)
 
 static bool summary_at(const struct lex *l, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	return match(l, i, "L M B E N C H # %t # S U M M A R Y", c) ||
 	       match(l, i, "L M B E N C H # . # S U M M A R Y", c) ||
@@ -363,7 +363,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 static bool sniff(const struct lex *l, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	switch (*lex_text(l, i)) {
 	case '[':

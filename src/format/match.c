@@ -350,14 +350,14 @@ size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *ca
 	return end;
 }
 
-size_t match_toks(const struct lex *l, size_t at, const char *pattern, double *cap, uint32_t *tok)
+size_t match_run(const struct lex *l, size_t at, const char *pattern, double *cap, uint32_t *tok)
 {
 	struct m m = {.l = l, .cap = cap, .tok = tok};
 
-	return match_may(l, at, pattern) ? run(&m, at, pattern, NULL) : 0;
+	return run(&m, at, pattern, NULL);
 }
 
-size_t match(const struct lex *l, size_t at, const char *pattern, double *cap)
+size_t match_toks(const struct lex *l, size_t at, const char *pattern, double *cap, uint32_t *tok)
 {
-	return match_toks(l, at, pattern, cap, NULL);
+	return match_may(l, at, pattern) ? match_run(l, at, pattern, cap, tok) : 0;
 }

@@ -3,7 +3,6 @@
  * minstrel's rate table in all its layouts (kernels 3.x to 6.x) and as CSV. A row is told by its mode
  * and its name; which columns follow, by how many numbers there are.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "format/rows.h"
@@ -104,7 +103,9 @@ static void append(char *dst, const char *s, size_t n)
 	size_t k = strlen(dst);
 
 	for (size_t i = 0; i < n && k + 2 < RATE_LEN; i++)
-		dst[k++] = s[i] == '/' ? '_' : (char)tolower((unsigned char)s[i]);
+		dst[k++] = s[i] == '/'                  ? '_'
+			   : s[i] >= 'A' && s[i] <= 'Z' ? (char)(s[i] | 32)
+							: s[i];
 	dst[k] = '\0';
 }
 
@@ -250,8 +251,8 @@ static bool retries_fit(const struct lex *l, size_t at, const struct layout *y)
 
 static size_t row(struct minstrel *m, size_t i)
 {
-	double c[MATCH_CAPS], v[N_COLUMNS];
-	struct rate r;
+	double c[MATCH_CAPS] MATCH_OUT, v[N_COLUMNS];
+	struct rate r MATCH_OUT;
 	size_t at = m->legacy ? legacy_head(m->l, i, &r) : head(m->l, i, &r), end;
 	bool cut = false;
 
@@ -284,7 +285,7 @@ static size_t row(struct minstrel *m, size_t i)
 
 static size_t foot(struct minstrel *m, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t end = match(m->l, i, "Total packet count : ( : ) ideal # lookaround #", c);
 
 	if (end) {
@@ -317,7 +318,7 @@ static void finish(struct minstrel *m)
 
 static bool legacy_table(const struct lex *l, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	return lex_line(l, i) && (match(l, i, "rate throughput ewma prob this prob", c) ||
 				  match(l, i, "rate tpt eprob", c) ||
@@ -326,7 +327,7 @@ static bool legacy_table(const struct lex *l, size_t i)
 
 static bool table_head(const struct lex *l, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	return match(l, i, "best ____________rate__________", c) ||
 	       match(l, i, "mode guard \\# rate [ name idx airtime", c) ||
@@ -357,10 +358,11 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 static bool sniff(const struct lex *l, size_t i)
 {
-	struct rate r;
+	double c[MATCH_CAPS] MATCH_OUT;
+	struct rate r MATCH_OUT;
 	size_t at = head(l, i, &r);
 
-	return table_head(l, i) || (at && match(l, at, "# # #", (double[MATCH_CAPS]){0}));
+	return table_head(l, i) || (at && match(l, at, "# # #", c));
 }
 
 const struct reader reader_rc_stats = {"rc_stats", "be mo ra ty CC OF HT VH HE", sniff, parse};
@@ -370,6 +372,7 @@ const struct reader reader_rc_stats = {"rc_stats", "be mo ra ty CC OF HT VH HE",
 /* "HT20,LGI,1,ABCDP,MCS0 ": index after the name. */
 static size_t csv_head(const struct lex *l, size_t i, struct rate *r)
 {
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t k = i + 1, n;
 
 	*r = (struct rate){{0}, {0}, {0}};
@@ -382,18 +385,17 @@ static size_t csv_head(const struct lex *l, size_t i, struct rate *r)
 		k++;
 	}
 	append(r->name, "_", 1);
-	if (!match(l, k, ", # ,", (double[MATCH_CAPS]){0}))
+	if (!match(l, k, ", # ,", c))
 		return 0;
 	for (k += 3; (n = flags(l, k)) > 0 && n == l->tok[k].len; k++)
 		mark(r, lex_text(l, k), n);
 	return lex_is(l, k, ",") ? rate_name(l, k + 1, 0, r) : 0;
 }
 
-static size_t csv_row(struct minstrel *m, size_t i)
+/* What is behind a row's head. */
+static size_t csv_row(struct minstrel *m, size_t at, const struct rate *r)
 {
-	double c[MATCH_CAPS], v[N_COLUMNS], rest[MATCH_CAPS];
-	struct rate r;
-	size_t at = csv_head(m->l, i, &r);
+	double c[MATCH_CAPS] MATCH_OUT, v[N_COLUMNS], rest[MATCH_CAPS] MATCH_OUT;
 
 	for (size_t k = 0; at && k < ARRAY_LEN(csv_layouts); k++) {
 		size_t end = match(m->l, at, csv_layouts[k].pattern, c);
@@ -407,7 +409,7 @@ static size_t csv_row(struct minstrel *m, size_t i)
 			if (csv_layouts[k].col[n] != X)
 				v[csv_layouts[k].col[n]] = c[n];
 		v[ALL] = rest[0];
-		put(m, &r, v);
+		put(m, r, v);
 		if (m->rows == 1) { /* every row says it again */
 			m->ideal = rest[1];
 			found_ext(m->f, "ext.rc.ideal", UNIT_NONE, STAT_VALUE, DIMS_NONE, rest[1],
@@ -425,14 +427,15 @@ static size_t csv_row(struct minstrel *m, size_t i)
 static size_t csv_parse(const struct lex *l, size_t i, struct format_found *f)
 {
 	struct minstrel m = {.l = l, .f = f, .ideal = UNSET};
-	struct rate first, r;
-	size_t k = i, end;
+	struct rate first MATCH_OUT, r;
+	size_t k = i, at = csv_head(l, i, &first), end;
 
 	f->what = "minstrel";
-	csv_head(l, i, &first);
-	while (k < l->n && (end = csv_row(&m, k)) > 0) {
+	r = first;
+	while (k < l->n && (end = csv_row(&m, at, &r)) > 0) {
 		k = end;
-		if (csv_head(l, k, &r) && !strcmp(r.name, first.name))
+		at = csv_head(l, k, &r);
+		if (at && !strcmp(r.name, first.name))
 			break; /* the table of the next moment */
 	}
 	finish(&m);
@@ -441,7 +444,7 @@ static size_t csv_parse(const struct lex *l, size_t i, struct format_found *f)
 
 static bool csv_sniff(const struct lex *l, size_t i)
 {
-	struct rate r;
+	struct rate r MATCH_OUT;
 
 	return csv_head(l, i, &r) > 0;
 }

@@ -48,7 +48,7 @@ static void answer(struct ping *p, double seq, double rtt)
 /* "64 bytes from ADDRESS: icmp_seq=1 ttl=64 time=0.280 ms" */
 static size_t unix_answer(struct ping *p, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t at = match(p->l, i, "# bytes from", c), end = 0;
 
 	if (!at)
@@ -75,7 +75,7 @@ static size_t unix_answer(struct ping *p, size_t i)
 /* "…=32 time=49ms TTL=43"; under a millisecond has no value. "time<1ms" of an IPv6 answer, in any language */
 static size_t windows_answer(const struct lex *l, size_t i, double *rtt)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t end = match(l, i, "= # %w =|< # %w TTL = #", c);
 
 	if (end) {
@@ -191,8 +191,8 @@ static size_t unix_counts(struct ping *p, size_t i)
 
 static size_t unix_rtt(struct ping *p, size_t i)
 {
-	double c[MATCH_CAPS], unit;
-	uint32_t tok[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT, unit;
+	uint32_t tok[MATCH_CAPS] MATCH_OUT;
 	size_t end = match_toks(p->l, i, "rtt|round-trip ( \\( ms \\) ) %w = #, / #, / #, ( / #, )",
 				c, tok);
 
@@ -319,7 +319,7 @@ static size_t known(struct ping *p, size_t i)
 	static const char *const lines[] = {"Request timeout for icmp_seq #",
 					    "no answer yet for icmp_seq = #", "Request timed out",
 					    "%w statistics - - -", NULL};
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t end;
 
 	switch (p->l->tok[i].type) {
@@ -393,7 +393,7 @@ static bool in_source(const struct lex *l, size_t i)
 
 static bool sniff(const struct lex *l, size_t i)
 {
-	double c[4], v[MATCH_CAPS];
+	double c[4], v[MATCH_CAPS] MATCH_OUT;
 
 	switch (*lex_text(l, i)) {
 	case '=':

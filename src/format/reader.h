@@ -47,6 +47,7 @@ struct lex_tok {
 	double num;
 	uint32_t off, len;
 	uint8_t type, flags, decimals;
+	uint8_t row; /* what iperf's readers know of a row that begins here; 0 = nothing yet */
 };
 struct lex {
 	const char *text;
@@ -104,7 +105,10 @@ static inline bool lex_line(const struct lex *l, size_t i) /* first of its line;
  * Returns the index after it, or 0. cap has room for MATCH_CAPS.
  */
 #define MATCH_CAPS 16
-/* Most patterns that are tried do not even begin: their first character tells. */
+/* For captures that many tokens are tried with: a match writes all that its pattern has, and clearing
+ * them each time costs more than most tries. */
+#define MATCH_OUT __attribute__((uninitialized))
+/* Most patterns that are tried do not even begin: their first word tells. */
 static inline bool match_may(const struct lex *l, size_t at, const char *p)
 {
 	char c = at < l->n ? *lex_text(l, at) : '\0';
@@ -119,17 +123,24 @@ static inline bool match_may(const struct lex *l, size_t at, const char *p)
 	case '#':
 		return l->tok[at].type == LEX_NUM || l->tok[at].flags & LEX_CUT;
 	}
-	while (*p != c) {
+	for (size_t n = l->tok[at].len, k = 0;; k = 0) { /* its words */
+		while (k < n && p[k] == lex_text(l, at)[k])
+			k++;
+		if (k == n && (!p[k] || p[k] == ' ' || p[k] == '|'))
+			return true;
 		while (*p && *p != ' ' && *p != '|')
 			p++;
-		if (*p != '|')
+		if (*p++ != '|')
 			return false;
-		p++;
 	}
-	return true;
 }
 
-size_t match(const struct lex *l, size_t at, const char *pattern, double *cap);
+/* What is left of it when match_may() holds; tok = the tokens of the captures, or NULL. */
+size_t match_run(const struct lex *l, size_t at, const char *pattern, double *cap, uint32_t *tok);
+static inline size_t match(const struct lex *l, size_t at, const char *pattern, double *cap)
+{
+	return match_may(l, at, pattern) ? match_run(l, at, pattern, cap, NULL) : 0;
+}
 /* The same; *cut tells that the text ended inside of it. */
 size_t match_cut(const struct lex *l, size_t at, const char *pattern, double *cap, bool *cut);
 /* The same; tok = the tokens of the captures. */

@@ -39,7 +39,7 @@ static double figure(const struct format_found *f, const char *metric, int dir)
 
 static size_t total(const struct lex *l, size_t i, struct format_found *f)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t end = match(l, i, "tx-total-average : #R", c);
 
 	if (end) {
@@ -56,7 +56,7 @@ static size_t total(const struct lex *l, size_t i, struct format_found *f)
 
 static size_t load(const struct lex *l, size_t i, struct format_found *f)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 
 	for (size_t k = 0; k < ARRAY_LEN(loads); k++) {
 		size_t end = match(l, i, loads[k].pattern, c);
@@ -74,7 +74,7 @@ static size_t load(const struct lex *l, size_t i, struct format_found *f)
 
 static size_t line(const struct lex *l, size_t i, struct format_found *f)
 {
-	double c[MATCH_CAPS], seconds;
+	double c[MATCH_CAPS] MATCH_OUT, seconds;
 	char word[16];
 	size_t end = match(l, i, "status : %w ( testing )", c), used;
 
@@ -140,7 +140,7 @@ static size_t parse(const struct lex *l, size_t i, struct format_found *f)
 
 static bool sniff(const struct lex *l, size_t i)
 {
-	double c[MATCH_CAPS];
+	double c[MATCH_CAPS] MATCH_OUT;
 	size_t end = match(l, i, "status : done testing", c);
 
 	end = end ? end : match(l, i, "status : running|connecting", c);

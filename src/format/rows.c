@@ -23,8 +23,8 @@ void rows_fig(struct format_found *f, const struct lex *l, size_t i, const struc
 size_t rows_match(const struct lex *l, size_t i, const struct rows_pat *p, size_t n,
 		  struct format_found *f, struct model_dims dims)
 {
-	double cap[MATCH_CAPS];
-	uint32_t tok[MATCH_CAPS];
+	double cap[MATCH_CAPS] MATCH_OUT;
+	uint32_t tok[MATCH_CAPS] MATCH_OUT;
 
 	for (size_t k = 0; k < n; k++) {
 		size_t end;

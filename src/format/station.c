@@ -222,6 +222,8 @@ static size_t fw_parse(const struct lex *l, size_t i, struct format_found *f)
 	while (k < l->n && k <= last + 120) {
 		size_t end = 0;
 
+		if (f->n_fig && match(l, k, "ath10k PDEV stats", &(double){0}))
+			break; /* the file begins with it: it was read again */
 		if (fw_head(l, k)) {
 			end = k + 3;
 			peer = lex_is(l, k + 1, "PDEV") ? -1 : 0;
