@@ -382,7 +382,8 @@ static int advance(struct reading *g, size_t at, size_t seen)
 	g->len -= at;
 	memmove(g->raw, g->raw + at, g->len);
 	g->first = false;
-	g->want = g->want < BLOCK || g->len < BLOCK ? BLOCK : g->want;
+	/* By doubling here too: a long report behind a line of prose is read twice at the most. */
+	g->want = g->want < BLOCK ? 2 * g->want : g->len < BLOCK ? BLOCK : g->want;
 	return 0;
 }
 
