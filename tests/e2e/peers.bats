@@ -87,7 +87,8 @@ strangers()
 	for port in 6000 6001; do
 		until_true 5 listens $port
 	done
-	meets 6000 3 'says nothing for 1 s' -- --connect-timeout 1s
+	# A second each for iperf3's words, iperf 2's and nttcp's.
+	meets 6000 5 'says nothing for 1 s' -- --connect-timeout 1s
 	meets 6001 3 'closes it at once'
 	says 6002 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n'
 	meets 6002 3 'an SSH server' 'not weir or iperf3'
