@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "sys/sys.h"
 
 int cmd_fail(const char *cmd, const struct weir_err *e)
 {
@@ -31,24 +32,13 @@ int cmd_fail(const char *cmd, const struct weir_err *e)
 
 bool cmd_flush(struct buf *b)
 {
-	size_t done = 0;
-	bool ok = !b->failed;
+	int rc = b->failed ? -ENOMEM : sys_write_all(STDOUT_FILENO, b->data, b->len);
 
-	while (done < b->len) {
-		ssize_t n = write(STDOUT_FILENO, b->data + done, b->len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			ok = errno == EPIPE; /* the reader has enough */
-			if (!ok)
-				fprintf(stderr, "weir: writing the output: %s\n", strerror(errno));
-			break;
-		}
-		done += (size_t)n;
-	}
 	buf_clear(b);
-	return ok;
+	if (rc == 0 || rc == -EPIPE) /* the reader has enough */
+		return true;
+	fprintf(stderr, "weir: writing the output: %s\n", strerror(-rc));
+	return false;
 }
 
 int cmd_printed(void)

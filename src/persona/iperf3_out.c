@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "persona/priv.h"
+#include "sys/sys.h"
 
 const char *i3_version(const struct i3_cfg *c)
 {
@@ -31,21 +32,6 @@ void i3_system_info(char *dst, size_t cap)
 	}
 	snprintf(dst, cap, "%s %s %s %s %s", u.sysname, u.nodename, u.release, u.version,
 		 u.machine);
-}
-
-static bool write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t put = write(fd, p, n);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return false;
-		p += put;
-		n -= (size_t)put;
-	}
-	return true;
 }
 
 int i3_out_open(struct i3_out *o, const struct i3_cfg *c, struct i3_error *e)
@@ -76,7 +62,7 @@ void i3_out_close(struct i3_out *o)
 void i3_out_flush(struct i3_out *o)
 {
 	if (o->buf.len)
-		write_all(o->fd, o->buf.data, o->buf.len);
+		sys_write_all(o->fd, o->buf.data, o->buf.len);
 	buf_clear(&o->buf);
 }
 
@@ -108,7 +94,7 @@ void i3_complain(struct i3_out *o, const char *fmt, ...)
 	buf_vprintf(&b, fmt, ap);
 	va_end(ap);
 	buf_putc(&b, '\n');
-	write_all(o->err_fd, b.data, b.len);
+	sys_write_all(o->err_fd, b.data, b.len);
 	buf_fini(&b);
 }
 
@@ -163,7 +149,7 @@ int i3_usage(const struct i3_cfg *c, int fd)
 		opt_help(&b, i3_sets, i3_n_sets);
 		buf_printf(&b, "\nThis is weir %s standing in for iperf3.\n", weir_version);
 	}
-	ok = !b.failed && write_all(fd, b.data, b.len);
+	ok = !b.failed && sys_write_all(fd, b.data, b.len) == 0;
 	buf_fini(&b);
 	return ok ? 0 : 1;
 }

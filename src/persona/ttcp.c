@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "persona/priv.h"
+#include "sys/sys.h"
 
 #define PORT         5001
 #define LEN_LEAST    5 /* of datagrams: shorter ones are the beginning and the end */
@@ -249,21 +250,6 @@ static void take_row(const struct nttcp_row *r, struct figures *f)
 
 /* ---- standard input and output ------------------------------------------------------------- */
 
-static bool put_all(int fd, const char *p, size_t n)
-{
-	while (n > 0) {
-		ssize_t put = write(fd, p, n);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return false;
-		p += put;
-		n -= (size_t)put;
-	}
-	return true;
-}
-
 /* Datagrams: from the first short one to the second. */
 static int copy_in(const struct cfg *c, int fd, struct figures *f)
 {
@@ -279,7 +265,7 @@ static int copy_in(const struct cfg *c, int fd, struct figures *f)
 			marks++;
 			continue;
 		}
-		if (n > 0 && !put_all(STDOUT_FILENO, p, (size_t)n))
+		if (n > 0 && sys_write_all(STDOUT_FILENO, p, (size_t)n) < 0)
 			n = -1;
 		f->bytes += n > 0 ? (uint64_t)n : 0;
 	}
@@ -299,7 +285,7 @@ static int copy_out(const struct cfg *c, int fd, struct figures *f)
 		n = read(STDIN_FILENO, p, (size_t)c->len);
 		if (n <= 0)
 			break;
-		if (!put_all(fd, p, (size_t)n))
+		if (sys_write_all(fd, p, (size_t)n) < 0)
 			n = -1;
 		f->calls++;
 		f->bytes += n > 0 ? (uint64_t)n : 0;

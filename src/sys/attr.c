@@ -109,6 +109,22 @@ int sys_write_attr(const char *path, const char *value, struct weir_err *e)
 	return ret < 0 ? err_os(e, -ret, "writing %s", path) : 0;
 }
 
+int sys_write_all(int fd, const void *p, size_t n)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t w = write(fd, at, n);
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0)
+			return w < 0 ? -errno : -EIO;
+		at += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
 int sys_read_file(const char *path, size_t max, struct buf *b, struct weir_err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

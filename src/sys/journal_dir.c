@@ -152,24 +152,10 @@ int sys_jfile_load(int fd, struct sys_doc *d, struct weir_err *e)
 	return ret < 0 ? err_os(e, -ret, "reading a journal") : 0;
 }
 
-static int write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, p, n);
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0)
-			return -errno;
-		p += w;
-		n -= (size_t)w;
-	}
-	return 0;
-}
-
 int sys_jfile_append(int fd, const struct buf *b, struct weir_err *e)
 {
 	off_t before = lseek(fd, 0, SEEK_END);
-	int ret = b->failed || before < 0 ? -ENOMEM : write_all(fd, b->data, b->len);
+	int ret = b->failed || before < 0 ? -ENOMEM : sys_write_all(fd, b->data, b->len);
 
 	if (ret == 0 && fsync(fd) < 0)
 		ret = -errno;

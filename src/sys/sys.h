@@ -21,6 +21,7 @@ int sys_read_i64(const char *path, int64_t *v);
 int sys_write_attr(const char *path, const char *value, struct weir_err *e);
 /* A whole file up to max bytes into b. */
 int sys_read_file(const char *path, size_t max, struct buf *b, struct weir_err *e);
+int sys_write_all(int fd, const void *p, size_t n); /* 0 or -errno; waits where it must */
 /* "net.ipv4.tcp_rmem": components checked, opened beneath /proc/sys (openat2
  * RESOLVE_BENEATH | NO_SYMLINKS) (security 19). */
 ssize_t sys_sysctl_get(const char *name, char *dst, size_t cap);
