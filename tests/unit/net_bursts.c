@@ -12,6 +12,17 @@
 
 static const uint8_t head[NET_BURST_HEAD] = {0x40, 1, 0, 0xa0, [40] = 0};
 
+/* To the end of what the specification says, with a worker. */
+static void run_whole(struct pair *p, const struct flow_spec *spec)
+{
+	const struct net_engine_cfg cfg = {.workers = 1};
+
+	pair_open(p, &cfg, spec, 1, 1);
+	pair_go(p);
+	pair_await_done(p->tx);
+	pair_finish(p);
+}
+
 /* Each burst is timed once at its receiver, however it was cut. */
 static void bursts_are_told_apart(void **state)
 {
@@ -26,15 +37,11 @@ static void bursts_are_told_apart(void **state)
 					       .timed = NET_TIMED_BURSTS,
 					       .hist_bin_ns = 1000,
 					       .hist_bins = 10};
-		const struct net_engine_cfg cfg = {.workers = 1};
 		struct net_flow_sample s;
 		uint64_t n = 0;
 		struct pair p;
 
-		pair_open(&p, &cfg, &spec, 1, 1);
-		pair_go(&p);
-		pair_await_done(p.tx);
-		pair_finish(&p);
+		run_whole(&p, &spec);
 		assert_int_equal(pair_bytes(p.tx), 50 * 5000);
 		assert_int_equal(pair_bytes(p.rx), 50 * 5000);
 		net_engine_sample(p.tx, 0, &s);
@@ -57,15 +64,11 @@ static void bursts_are_told_apart(void **state)
 static void other_bytes_are_only_counted(void **state)
 {
 	const struct flow_spec spec = {.len = 1000, .bytes = 100000, .timed = NET_TIMED_BURSTS};
-	const struct net_engine_cfg cfg = {.workers = 1};
 	struct net_flow_sample s;
 	struct pair p;
 
 	(void)state;
-	pair_open(&p, &cfg, &spec, 1, 1);
-	pair_go(&p);
-	pair_await_done(p.tx);
-	pair_finish(&p);
+	run_whole(&p, &spec);
 	net_engine_sample(p.rx, 0, &s);
 	assert_int_equal(s.bytes, 100000);
 	assert_int_equal(s.spread.n, 0);
@@ -100,15 +103,11 @@ static void sizes_have_their_mean(void **state)
 {
 	const struct net_bursts b = {.mean = 2000, .stdev = 500};
 	const struct flow_spec spec = {.len = 100000, .bytes = 2000 * 2000, .bursts = &b};
-	const struct net_engine_cfg cfg = {.workers = 1};
 	struct net_flow_sample s;
 	struct pair p;
 
 	(void)state;
-	pair_open(&p, &cfg, &spec, 1, 1);
-	pair_go(&p);
-	pair_await_done(p.tx);
-	pair_finish(&p);
+	run_whole(&p, &spec);
 	net_engine_sample(p.tx, 0, &s);
 	/* Of 2000 draws: the standard error is 11 bytes. */
 	assert_true(fabs(2000.0 * 2000 / (double)s.frames - 2000) < 100);
